@@ -5,4 +5,7 @@
 
 pub mod config;
 mod losses;
+pub mod measured;
+#[cfg(test)]
+mod mistakes;
 pub mod window;

@@ -4,19 +4,20 @@ use crate::error::AnalysisError;
 use crate::trial::{effective, observed, point};
 use crate::unfinished::asked;
 use plimsoll_advice::window::judge;
-use plimsoll_advice::window::seen::SeenServer;
+use plimsoll_advice::window::seen::{SeenContext, SeenMachine, SeenServer};
 use plimsoll_diagnosis::{Observed, diagnose};
+use plimsoll_host::facts::{HostFacts, StorageFacts};
 use plimsoll_model::Flavour;
 use plimsoll_model::advice::Advice;
 use plimsoll_model::summary::Point;
 use plimsoll_plan::knowledge::Release;
 use plimsoll_record::read::{RecordingView, TrialView};
 
-/// What to do about the server of a recording.
+/// What to do about the server of a recording; `asked_for` is what whoever asks has said, to which its machine is added.
 ///
 /// # Errors
 /// [`AnalysisError::Refused`] if nothing was measured on a server, [`AnalysisError::Record`] if histograms cannot be read.
-pub fn advice(view: &RecordingView) -> Result<Advice, AnalysisError> {
+pub fn advice(view: &RecordingView, asked_for: &SeenContext) -> Result<Advice, AnalysisError> {
     let name = &view.manifest.name;
     let mut most: Option<(&TrialView, Point)> = None;
     for trial in &view.trials {
@@ -30,19 +31,55 @@ pub fn advice(view: &RecordingView) -> Result<Advice, AnalysisError> {
     let nothing = || AnalysisError::Refused(format!("{name}: nothing was measured that advice could be taken from"));
     let (trial, point) = most.ok_or_else(nothing)?;
     let settings = effective(trial);
-    advice_of(&format!("{name}, {}", asked(trial)), &observed(trial, &point, &settings))
+    let context =
+        SeenContext { machine: machine_of(view, trial), recovered_seconds: recovered(trial), ..asked_for.clone() };
+    advice_of(&format!("{name}, {}", asked(trial)), &observed(trial, &point, &settings), context)
 }
 
 /// What was observed of a server calls for; `about` says what was observed.
 ///
 /// # Errors
 /// [`AnalysisError::Refused`] if the server's settings are not known.
-pub fn advice_of(about: &str, observed: &Observed<'_>) -> Result<Advice, AnalysisError> {
+pub fn advice_of(about: &str, observed: &Observed<'_>, context: SeenContext) -> Result<Advice, AnalysisError> {
     let version = observed.settings.get("version").ok_or_else(|| {
         let why = format!("{about}: the server’s settings were not recorded, and without them there is no advice");
         AnalysisError::Refused(why)
     })?;
     let release = Release::of(Flavour::from_version_text(version), version);
-    let seen = SeenServer::of(observed, &diagnose(observed), release);
+    let seen = SeenServer::of(observed, &diagnose(observed), release, context);
     Ok(judge(&format!("{about} on {release}"), &seen))
+}
+
+/// How long its server took to answer after a crash, seconds.
+fn recovered(trial: &TrialView) -> Option<f64> {
+    Some(trial.outcome.as_ref()?.recovery.as_ref()?.seconds)
+}
+
+/// The machine of a trial's server, which is that of the recording if the server had a process there.
+fn machine_of(view: &RecordingView, trial: &TrialView) -> Option<SeenMachine> {
+    let host = Some(&view.manifest.host).filter(|_| !trial.server.is_empty())?;
+    let places = trial.facts.load().map(|load| &load.surroundings.storage[..]).unwrap_or_default();
+    let storage = match places.iter().find(|place| place.key == "datadir") {
+        // What lies below the image of a lane is not what the server writes to.
+        Some(place) if place.lane.is_some() => None,
+        Some(place) => place.facts.as_ref(),
+        None => host.storage.as_ref(),
+    };
+    Some(machine(host, storage))
+}
+
+/// What rules may look at of a machine and of the storage below the server's data.
+pub fn machine(host: &HostFacts, storage: Option<&StorageFacts>) -> SeenMachine {
+    let block = storage.and_then(|storage| storage.block.as_ref());
+    SeenMachine {
+        numa_nodes: host.processors.numa_nodes,
+        governors: host.processors.governors.clone(),
+        transparent_huge_pages: host.huge_pages.transparent.clone(),
+        filesystem: storage.map(|storage| storage.filesystem.clone()),
+        mount_options: storage.map(|storage| storage.options.clone()).unwrap_or_default(),
+        device: block.map(|block| block.name.clone()),
+        rotational: block.and_then(|block| block.rotational),
+        scheduler: block.and_then(|block| block.scheduler.clone()),
+        read_ahead_bytes: block.and_then(|block| block.read_ahead_bytes),
+    }
 }

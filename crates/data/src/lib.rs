@@ -14,6 +14,7 @@ pub mod error;
 pub mod instance;
 pub mod ledger;
 pub mod load;
+pub mod same;
 pub mod size;
 pub mod starting_data;
 pub mod target;

@@ -10,6 +10,7 @@ use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample, StatusS
 use plimsoll_model::summary::{LatencyMs, Point, ReadWriteOther, ServerCost};
 use plimsoll_watch::{Event, Watcher};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,11 @@ impl WatchedServer {
             storage: &[],
             settings: &self.settings,
         }
+    }
+
+    /// The directory of its data, if the server runs on this machine.
+    pub fn directory(&self) -> Option<&Path> {
+        self.settings.get("datadir").filter(|_| !self.server.is_empty()).map(Path::new)
     }
 
     /// What could not be seen, and what would show it.

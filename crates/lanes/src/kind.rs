@@ -53,11 +53,13 @@ impl Transport {
         match self {
             Transport::Local => &[],
             Transport::Nbd | Transport::NfsImage => {
-                &["fs", "options", "scheduler", "delay", "mtu", "iops", "bandwidth", "cache"]
+                &["fs", "options", "scheduler", "delay", "mtu", "tcp", "iops", "bandwidth", "cache"]
             }
-            Transport::Iscsi => &["fs", "options", "scheduler", "delay", "mtu", "iops", "bandwidth", "cache", "export"],
-            Transport::NfsFiles => &["options", "delay", "mtu", "iops", "bandwidth", "cache"],
-            Transport::Sshfs => &["options", "delay", "mtu", "iops", "bandwidth"],
+            Transport::Iscsi => {
+                &["fs", "options", "scheduler", "delay", "mtu", "tcp", "iops", "bandwidth", "cache", "export"]
+            }
+            Transport::NfsFiles => &["options", "delay", "mtu", "tcp", "iops", "bandwidth", "cache"],
+            Transport::Sshfs => &["options", "delay", "mtu", "tcp", "iops", "bandwidth"],
         }
     }
 }

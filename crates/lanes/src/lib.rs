@@ -30,6 +30,7 @@ pub mod sample;
 pub mod served;
 pub mod site;
 pub mod spec;
+pub mod tcp;
 pub mod throttle;
 pub mod tool;
 pub mod transport;

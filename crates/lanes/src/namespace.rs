@@ -5,6 +5,7 @@
 //! A namespace is kept by a bind mount on a file of the lane (unshare(1), `--net=FILE`).
 
 use super::site::Site;
+use super::tcp::TcpSetting;
 use super::{LaneSide, mounts, tool};
 use crate::LaneError;
 use std::path::Path;
@@ -46,6 +47,21 @@ pub fn join(site: &Site, mtu: Option<u32>) -> Result<(), LaneError> {
 
 fn ip(words: &str) -> Vec<String> {
     std::iter::once("ip").chain(words.split(' ')).map(str::to_owned).collect()
+}
+
+/// Sets both ends' TCP.
+///
+/// # Errors
+/// [`LaneError::Environment`] if the kernel refuses a setting.
+pub fn set(site: &Site, settings: &[TcpSetting]) -> Result<(), LaneError> {
+    for net in [LaneSide::Server, LaneSide::Client].map(|side| site.namespace(side)) {
+        for (name, value) in settings {
+            let file = format!("/proc/sys/net/ipv4/tcp_{name}");
+            let words = ["sh", "-c", "printf %s \"$1\" > \"$2\"", "sh", value, &file];
+            run(&net, &words.map(str::to_owned))?;
+        }
+    }
+    Ok(())
 }
 
 fn run(net: &Path, words: &[String]) -> Result<(), LaneError> {

@@ -45,7 +45,8 @@ impl Builder<'_> {
             self.journal.before(Undo::Namespace { kept_by: kept_by.clone() })?;
             namespace::make(&kept_by)?;
         }
-        namespace::join(self.site, self.spec.mtu)
+        namespace::join(self.site, self.spec.mtu)?;
+        namespace::set(self.site, &self.spec.tcp)
     }
 
     /// The server's disk: a loop device of its own, so that the kernel counts what the server reads, writes and

@@ -3,6 +3,7 @@
 
 use super::kind::Transport;
 use super::nfs_options::NfsOptions;
+use super::tcp::{self, TcpSetting};
 use crate::LaneError;
 use plimsoll_plan::quantity;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ iops=N (reads and writes per second, each), bandwidth=SIZE (per second), options
 scheduler=none|mq-deadline|bfq|kyber, delay=MS (of each read and write, as in 2ms; of a network lane, of each round \
 trip), error=eio|enospc (while a trigger file exists), cache=SIZE (of reads, in front of the device), cache=unsafe \
 (one that swallows flushes), nbd=unix:PATH or nbd=HOST:PORT (a server of yours below it); of network lanes \
-fs=ext4|xfs|btrfs (of the client), mtu=BYTES, export=fuse";
+fs=ext4|xfs|btrfs (of the client), mtu=BYTES, tcp=A+B (settings of both ends), export=fuse";
 
 /// The longest frame of a veth pair, and the shortest that IPv4 accepts (RFC 791), bytes.
 const MTU: std::ops::RangeInclusive<u32> = 576..=65_535;
@@ -148,6 +149,8 @@ pub struct Spec {
     pub scheduler: Option<Scheduler>,
     /// Bytes of the longest packet between the client and the server.
     pub mtu: Option<u32>,
+    /// Of both ends of its network.
+    pub tcp: Vec<TcpSetting>,
     /// The client's device is the FUSE export of qemu-storage-daemon itself, which mixes up concurrent writes (7.2).
     pub fuse_export: bool,
 }
@@ -180,6 +183,7 @@ impl Spec {
             nbd: None,
             scheduler: None,
             mtu: None,
+            tcp: Vec::new(),
             fuse_export: false,
         };
         let mut seen = Vec::new();
@@ -236,6 +240,7 @@ impl Spec {
                 let bytes = value.parse().ok().filter(|bytes| MTU.contains(bytes));
                 self.mtu = Some(bytes.ok_or_else(|| wrong("mtu=N, 576 to 65535 bytes"))?);
             }
+            "tcp" => self.tcp = tcp::settings(value).ok_or_else(|| wrong(tcp::ACCEPTED))?,
             "export" if value == "fuse" => self.fuse_export = true,
             "export" => return Err(wrong("export=fuse")),
             _ => return Err(format!("'{key}' is not a modifier; accepted are {MODIFIERS}")),
@@ -248,7 +253,7 @@ impl Spec {
         let fits = |key: &str| match (self.transport, self.kind) {
             (Transport::Local, FileSystem::Root | FileSystem::Overlay) => ["iops", "bandwidth"].contains(&key),
             (Transport::Local, FileSystem::Tmpfs) => key == "options",
-            (Transport::Local, _) => !["fs", "mtu", "export"].contains(&key),
+            (Transport::Local, _) => !["fs", "mtu", "tcp", "export"].contains(&key),
             (transport, _) => transport.modifiers().contains(&key),
         };
         if let Some(key) = keys.iter().find(|key| !fits(key)) {
@@ -464,6 +469,8 @@ mod tests {
             ("iscsi,delay=1us", ["delay=1us", "10us"]),
             ("iscsi,delay=2s", ["delay=2s", "to 1s"]),
             ("iscsi,mtu=100", ["mtu=100", "576"]),
+            ("iscsi,tcp=mem=1", ["tcp=mem=1", "nosack"]),
+            ("ext4,tcp=nosack", ["tcp=", "network lanes"]),
             ("iscsi,error=eio", ["error=", "accepted are"]),
             ("nfs-files,fs=xfs", ["fs=", "accepted are"]),
             ("nfs-files,options=rsize=1", ["rsize=1", "4096"]),

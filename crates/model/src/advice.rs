@@ -1,6 +1,8 @@
 //! Advice: what to do about a server, why, what it costs in safety, and how to see that it was done.
 
 use crate::durability::Class;
+use crate::estimate::Estimate;
+use crate::lab::RungVerdict;
 use crate::origin::Where;
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +95,29 @@ pub struct AdviceFinding {
     pub source: String,
     /// Whether a server of this series said so itself; else its documentation does.
     pub confirmed: bool,
+    /// Share of the transactions' time that is at stake, 0 to 1; 0 where none is, or where nobody measured.
+    pub worth: f64,
+    /// What it brought, where it was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<MeasuredWorth>,
+}
+
+impl AdviceFinding {
+    /// A setting and the value that it should have, if that is all there is to do.
+    pub fn change(&self) -> Option<(&str, &str)> {
+        let setting = self.setting.as_deref()?;
+        Some((setting, self.line.as_deref()?.strip_prefix(setting)?.strip_prefix(" = ")?))
+    }
+}
+
+/// What a piece of advice brought, as a rung of a ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredWorth {
+    pub verdict: RungVerdict,
+    /// The sentence that goes with the verdict.
+    pub why: String,
+    /// With it ÷ without it − 1, as a share.
+    pub change: Option<Estimate>,
 }
 
 /// What was found, and what was looked at.

@@ -43,6 +43,11 @@ impl Class {
         }
     }
 
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Class> {
+        Class::ALL.into_iter().find(|class| class.name() == name)
+    }
+
     /// What may happen, in words.
     pub fn words(self) -> &'static str {
         match self {

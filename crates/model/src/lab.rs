@@ -307,6 +307,16 @@ pub enum RungVerdict {
 }
 
 impl RungVerdict {
+    pub const ALL: [RungVerdict; 7] = [
+        RungVerdict::Kept,
+        RungVerdict::NoEffect,
+        RungVerdict::Worse,
+        RungVerdict::NotMeasurableHere,
+        RungVerdict::NotApplied,
+        RungVerdict::RemovedOnThisServer,
+        RungVerdict::RefusedForSafety,
+    ];
+
     pub fn words(self) -> &'static str {
         match self {
             RungVerdict::Kept => "kept",

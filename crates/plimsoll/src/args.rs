@@ -25,7 +25,7 @@ mod params;
 mod report;
 pub mod sysbench;
 
-pub use advise::AdviseArgs;
+pub use advise::{AdviseArgs, MeasureArgs};
 pub use datasets::{DatasetsAction, DatasetsArgs};
 pub use gate::{LimitArgs, VerdictArgs};
 pub use io::IoArgs;
@@ -282,8 +282,12 @@ impl RunArgs {
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     /// The workload whose data to check.
-    #[arg(value_name = "WORKLOAD")]
-    pub workload: String,
+    #[arg(value_name = "WORKLOAD", required_unless_present = "same")]
+    pub workload: Option<String>,
+    /// Instead, whether two databases are the same: tables, their definitions, rows and checksums, views, triggers and routines.
+    /// Each is a target with its database, on any servers. Nobody may write to them meanwhile.
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["workload", "target", "server", "database"])]
+    pub same: Option<Vec<String>>,
     #[command(flatten)]
     pub target: TargetArgs,
     /// Connections that query in parallel.

@@ -99,6 +99,8 @@ impl ConfigOptions {
             shows: facts.and_then(|facts| facts.shows.clone()),
             source: facts.map_or_else(|| self.source_of_names(), |facts| facts.source(self.release.flavour)),
             confirmed: self.release.was_asked(),
+            worth: 0.0,
+            measured: None,
         }
     }
 

@@ -14,10 +14,10 @@ use plimsoll_plan::quantity;
 use rules::RULES;
 use seen::SeenServer;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of a shorter window too little is known, seconds.
-const LEAST_SECONDS: f64 = 5.0;
+pub const LEAST_SECONDS: f64 = 5.0;
 
 /// What a rule says.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +50,7 @@ pub fn judge(about: &str, seen: &SeenServer) -> Advice {
         about: about.to_owned(),
         answer: "Not known: the load point was measured for too short a time.".to_owned(),
         findings: Vec::new(),
-        steps_seen: vec![AdviceStep::Assess, AdviceStep::Io, AdviceStep::Memory, AdviceStep::Measure],
+        steps_seen: steps_seen(seen),
         looked_at,
         unseen: Vec::new(),
     };
@@ -58,13 +58,11 @@ pub fn judge(about: &str, seen: &SeenServer) -> Advice {
         advice.unseen.push(format!("{} s were measured, and rules need {LEAST_SECONDS}", short(seen.seconds)));
         return advice;
     }
-    let mut unseen = BTreeSet::new();
+    let mut unseen: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut found: Vec<(f64, AdviceFinding)> = Vec::new();
     for rule in &RULES {
         match (rule.judge)(seen) {
-            WindowVerdict::Unseen(what) => {
-                unseen.insert(format!("{what}, for {}", rule.id));
-            }
+            WindowVerdict::Unseen(what) => unseen.entry(what).or_default().push(rule.id),
             WindowVerdict::Fine => {}
             WindowVerdict::Found(of) => found.push((of.worth, finding(rule.id, rule.step, of, seen))),
         }
@@ -76,8 +74,24 @@ pub fn judge(about: &str, seen: &SeenServer) -> Advice {
     advice.answer = answer(found.first().map(|(_, finding)| finding), seen);
     advice.findings = found.into_iter().map(|(_, finding)| finding).collect();
     advice.findings.sort_by_key(|finding| (finding.step, Reverse(finding.severity)));
-    advice.unseen = unseen.into_iter().collect();
+    if seen.needs.backup_seconds.is_some() {
+        unseen
+            .entry("how long a backup takes (`plimsoll io` measures how fast data are read)")
+            .or_default()
+            .push("needs");
+    }
+    advice.unseen = unseen.into_iter().map(|(what, rules)| format!("{what}, for {}", rules.join(", "))).collect();
     advice
+}
+
+/// An installation shows in its files alone, and file systems on their machine.
+fn steps_seen(seen: &SeenServer) -> Vec<AdviceStep> {
+    let is_seen = |step: &AdviceStep| match step {
+        AdviceStep::Install => false,
+        AdviceStep::FileSystem => seen.machine.is_some(),
+        _ => true,
+    };
+    AdviceStep::ALL.into_iter().filter(is_seen).collect()
 }
 
 fn answer(first: Option<&AdviceFinding>, seen: &SeenServer) -> String {
@@ -114,6 +128,8 @@ fn finding(rule: &str, step: AdviceStep, of: WindowFinding, seen: &SeenServer) -
         shows: facts.and_then(|facts| facts.shows.clone()),
         source: facts.map_or_else(|| "docs/bottlenecks.md".to_owned(), |facts| facts.source(flavour)),
         confirmed: true,
+        worth: of.worth,
+        measured: None,
     }
 }
 
@@ -150,7 +166,7 @@ mod tests {
     fn a_healthy_server_has_nothing_to_do_and_says_what_was_looked_at() {
         let advice = judge("run, 8 connections", &healthy());
         assert_eq!((advice.findings.len(), advice.unseen.len()), (0, 0), "{advice:#?}");
-        assert_eq!(advice.answer, "Nothing to do: 17 rules looked at a load point that was without a clear limit.");
+        assert_eq!(advice.answer, "Nothing to do: 43 rules looked at a load point that was without a clear limit.");
     }
 
     #[test]

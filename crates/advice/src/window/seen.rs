@@ -2,11 +2,14 @@
 
 use plimsoll_diagnosis::Observed;
 use plimsoll_diagnosis::signals::{Signals, rate};
+use plimsoll_model::Class;
 use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Diagnosis};
 use plimsoll_model::samples::StatusSample;
+use plimsoll_model::summary::Point;
 use plimsoll_plan::knowledge::Release;
 use plimsoll_plan::knowledge::value::number;
-use std::collections::BTreeMap;
+use plimsoll_plan::lab::file::needs::Needs;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A load point and the server that carried it.
 #[derive(Clone, Debug)]
@@ -24,6 +27,43 @@ pub struct SeenServer {
     pub counted: SeenRates,
     /// Memory of the server's machine that nothing used, at the least, bytes; `None` of a server elsewhere.
     pub memory_left: Option<f64>,
+    /// The machine and the storage of the data; `None` of a server elsewhere.
+    pub machine: Option<SeenMachine>,
+    /// What a crash may cost: classes that whoever asks accepts.
+    pub allowed: BTreeSet<Class>,
+    pub needs: Needs,
+    /// How long the server took to answer again after a crash, seconds, where that was tried.
+    pub recovered_seconds: Option<f64>,
+    /// The percentile that is needed, milliseconds; `None` where it was not measured.
+    pub needed_ms: Option<f64>,
+}
+
+/// What is known of a machine and of the storage below the server's data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SeenMachine {
+    pub numa_nodes: Option<usize>,
+    /// Of CPU frequency: `powersave`; several if CPUs differ.
+    pub governors: Vec<String>,
+    /// `always`, `madvise`, `never`.
+    pub transparent_huge_pages: Option<String>,
+    pub filesystem: Option<String>,
+    pub mount_options: Vec<String>,
+    /// `nvme0n1`.
+    pub device: Option<String>,
+    pub rotational: Option<bool>,
+    pub scheduler: Option<String>,
+    pub read_ahead_bytes: Option<u64>,
+}
+
+/// What is known besides what was observed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SeenContext {
+    pub machine: Option<SeenMachine>,
+    /// What a crash may cost, besides what the needs say.
+    pub allowed: BTreeSet<Class>,
+    pub needs: Needs,
+    /// After a crash, seconds.
+    pub recovered_seconds: Option<f64>,
 }
 
 /// How fast counters of the server moved, per second; `None` where nobody looked.
@@ -36,12 +76,23 @@ pub struct SeenRates {
     pub tmp_disk_tables: Option<f64>,
     pub table_cache_overflows: Option<f64>,
     pub threads_created: Option<f64>,
+    /// Rows that were asked of a storage engine, and statements that asked.
+    pub rows_read: Option<f64>,
+    pub questions: Option<f64>,
+    /// How unevenly pages were flushed: standard deviation of the seconds ÷ their mean.
+    pub flushing_varies: Option<f64>,
+    /// At the most.
+    pub connected: Option<f64>,
+    /// Length of the history list at the end, and whether each sample was longer than the one before.
+    pub history: Option<f64>,
+    pub history_grows: bool,
 }
 
 impl SeenServer {
-    pub fn of(observed: &Observed<'_>, diagnosis: &Diagnosis, release: Release) -> SeenServer {
+    pub fn of(observed: &Observed<'_>, diagnosis: &Diagnosis, release: Release, context: SeenContext) -> SeenServer {
         let status = observed.status();
         let rate = |counter: fn(&StatusSample) -> Option<u64>| rate(&status, counter);
+        let history: Vec<u64> = status.iter().filter_map(|line| line.history_length).collect();
         let left = observed.host().iter().filter_map(|line| Some(line.memory?.available_bytes)).min();
         SeenServer {
             release,
@@ -60,9 +111,20 @@ impl SeenServer {
                 tmp_disk_tables: rate(|line| line.tmp_disk_tables),
                 table_cache_overflows: rate(|line| line.table_cache_overflows),
                 threads_created: rate(|line| line.threads_created),
+                rows_read: rate(|line| line.handler_reads),
+                questions: rate(|line| line.questions),
+                flushing_varies: variation(&status),
+                connected: status.iter().filter_map(|line| line.threads_connected).max().map(|most| most as f64),
+                history: history.last().map(|last| *last as f64),
+                history_grows: history.len() > 2 && history.is_sorted_by(|before, after| before < after),
             },
             // A server elsewhere has no process here, and its memory is not this machine's.
             memory_left: left.filter(|_| !observed.server.is_empty()).map(|bytes| bytes as f64),
+            machine: context.machine,
+            allowed: &context.allowed | &context.needs.allowed(),
+            needed_ms: context.needs.latency.as_ref().and_then(|of| percentile(observed.point, of.quantile)),
+            needs: context.needs,
+            recovered_seconds: context.recovered_seconds,
         }
     }
 
@@ -78,4 +140,20 @@ impl SeenServer {
     pub fn share(&self, bottleneck: Bottleneck) -> f64 {
         self.shares.get(&bottleneck).copied().unwrap_or(0.0)
     }
+}
+
+/// A percentile of a load point, milliseconds: of the response time where transactions were due at a time.
+fn percentile(point: &Point, quantile: f64) -> Option<f64> {
+    let of = point.response_ms.as_ref().unwrap_or(&point.latency_ms);
+    let known = [(0.5, of.p50), (0.9, of.p90), (0.95, of.p95), (0.99, of.p99), (0.999, of.p999)];
+    known.into_iter().find(|(known, _)| (known - quantile).abs() < 1e-9)?.1
+}
+
+/// Standard deviation ÷ mean of the pages flushed in each second; none if nothing was.
+fn variation(status: &[&StatusSample]) -> Option<f64> {
+    let per_second = |line: &&StatusSample| Some(line.pages_flushed? as f64 / line.seconds.max(1e-3));
+    let all: Vec<f64> = status.iter().filter_map(per_second).collect();
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let squares = all.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (all.len() as f64 - 1.0);
+    (all.len() > 2 && mean > 0.0).then(|| squares.sqrt() / mean)
 }

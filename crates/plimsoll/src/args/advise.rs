@@ -1,7 +1,8 @@
 //! `plimsoll advise`.
 
-use super::{TargetArgs, duration};
+use super::{Params, TargetArgs, duration};
 use clap::{Args, ValueEnum, ValueHint};
+use plimsoll_model::Class;
 use plimsoll_model::advice::Severity;
 use plimsoll_plan::knowledge::Release;
 use std::path::PathBuf;
@@ -13,6 +14,8 @@ pub const HELP: &str = "\
   plimsoll advise --config-file my.cnf --for mariadb-11.8 --fail-on critical -o advice.html
   plimsoll advise quickstart
   plimsoll advise --target 'mysql://watcher@db.example:3306/' --time 60s
+  plimsoll advise --workload tpcc --warehouses 4 --measure 30m
+  plimsoll advise --workload tpcc --config-file my.cnf --server mysql --measure 1h --allow d1
 
 Releases: mysql-5.7 and later, mariadb-10.6 and later, with or without a patch level. What no server of a release has \
 confirmed is marked as from documentation.
@@ -24,25 +27,36 @@ read; 3 the recording cannot be read, or the server was lost; 130 interrupted, w
 pub struct AdviseArgs {
     /// A recording's directory, an unambiguous part of its name, or the name of recordings, of which the latest is taken: what its
     /// load point that carried most calls for.
-    #[arg(value_name = "RECORDING", required_unless_present_any = ["config_file", "target", "server", "defaults_file"],
-          conflicts_with_all = ["config_file", "target", "server", "defaults_file"])]
+    #[arg(value_name = "RECORDING",
+          required_unless_present_any = ["config_file", "target", "server", "defaults_file", "workload"],
+          conflicts_with_all = ["config_file", "target", "server", "defaults_file", "workload"])]
     pub recording: Option<String>,
-    /// Judge an option file instead, with all that it includes. Nothing is started, asked or changed.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
-          conflicts_with_all = ["target", "server", "defaults_file"])]
+    /// Judge an option file instead, with all that it includes. Nothing is started, asked or changed. With --workload: the
+    /// configuration that is measured.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config_file: Option<PathBuf>,
     /// The release that is to read the option file, such as mysql-8.4 or mariadb-10.11.19; if not given, the server of this machine.
-    #[arg(long = "for", value_name = "RELEASE", value_parser = Release::parse, requires = "config_file")]
+    #[arg(long = "for", value_name = "RELEASE", value_parser = Release::parse, requires = "config_file",
+          conflicts_with = "workload")]
     pub release: Option<Release>,
     /// Watch a server that others load: it is asked SHOW and SET alone, and any login will do.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// With --target: watch for this long.
-    #[arg(long, default_value = "60s", value_parser = duration, value_name = "DURATION")]
-    pub time: Duration,
+    /// How long to watch a target (60s), or how long each trial of a workload is measured (10s).
+    #[arg(long, value_parser = duration, value_name = "DURATION")]
+    pub time: Option<Duration>,
     /// With --target: look this often.
     #[arg(long, default_value = "1s", value_parser = duration, value_name = "DURATION")]
     pub interval: Duration,
+    /// A class of safety that advice may cost: d1 loses the last second of commits if the machine fails, d1p also if the
+    /// server does, d2 leaves torn pages, d3 hides corruption, d4 endangers replicas and recovery to a point in time. May be
+    /// repeated.
+    #[arg(long, value_name = "CLASS", value_parser = class)]
+    pub allow: Vec<Class>,
+    /// A file with a section [needs]: latency = "p99 < 20ms", loss = "none", "machine" or "server", recovery = "2m", backup = "4h",
+    /// replication = true or false, isolation = "READ-COMMITTED". What may be lost bounds what is advised.
+    #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub needs: Option<PathBuf>,
     /// Print one JSON document on standard output.
     #[arg(long)]
     pub json: bool,
@@ -52,6 +66,55 @@ pub struct AdviseArgs {
     /// Exit 1 if there is a finding as severe as this.
     #[arg(long, value_enum, value_name = "SEVERITY")]
     pub fail_on: Option<FailOn>,
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Advice for a workload, on a private server of the build and with the option file that are given.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Advice that is measured")]
+pub struct MeasureArgs {
+    /// Look at a private server under this workload: see `plimsoll workloads`. `lua:FILE` is a script of your own, on the data
+    /// that --data names. Its parameters are those that `plimsoll run` takes.
+    #[arg(long, value_name = "WORKLOAD", conflicts_with_all = ["target", "defaults_file", "database", "ask_password"])]
+    pub workload: Option<String>,
+    /// Try each piece of advice on that server, for at most about this long in all: what helps is kept, and written as an option
+    /// file beside the last recording.
+    #[arg(long, value_parser = duration, value_name = "DURATION", requires = "workload", conflicts_with = "plan")]
+    pub measure: Option<Duration>,
+    /// Write what would be tried as a plan for `plimsoll lab` instead, replacing what is there.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "workload")]
+    pub plan: Option<PathBuf>,
+    /// Connections of the workload.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..), value_name = "N")]
+    pub connections: u16,
+    /// The storage lane of the server's data.
+    #[arg(long, value_name = "LANE", requires = "workload")]
+    pub lane: Option<String>,
+    /// With lua:FILE: the workload whose data the script runs on, such as oltp_read_write.
+    #[arg(long, value_name = "WORKLOAD", requires = "workload")]
+    pub data: Option<String>,
+    /// How long each trial warms up: auto, until throughput has settled, or a duration.
+    #[arg(long, default_value = "auto", value_name = "DURATION")]
+    pub warmup: String,
+    /// Measure even while other programs keep the machine busy.
+    #[arg(long, requires = "measure")]
+    pub noisy_host: bool,
+    /// Where the option file goes, replacing what is there.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "measure")]
+    pub write_config: Option<PathBuf>,
+    /// Give the option file permission to load code and to name paths, as for `plimsoll lab`.
+    #[arg(long, requires = "workload")]
+    pub allow_commands: bool,
+    #[command(flatten)]
+    pub params: Params,
+}
+
+fn class(text: &str) -> Result<Class, String> {
+    Class::named(text).ok_or_else(|| {
+        let names: Vec<&str> = Class::ALL.iter().map(|class| class.name()).collect();
+        format!("accepted is one of {}", names.join(", "))
+    })
 }
 
 /// The severities that are worth failing for.

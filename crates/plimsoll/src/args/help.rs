@@ -5,7 +5,7 @@ use clap::{Command, CommandFactory};
 use plimsoll_workloads::chosen::{options, parameters_of};
 
 /// Commands with workload parameters, under all their names.
-const OF_A_WORKLOAD: [&str; 4] = ["load", "prepare", "run", "check"];
+const OF_A_WORKLOAD: [&str; 5] = ["load", "prepare", "run", "check", "advise"];
 
 /// What can be typed, for these words after the program's name. All that it takes stays, whatever its help shows.
 pub fn command(words: &[String]) -> Command {

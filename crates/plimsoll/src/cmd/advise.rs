@@ -1,5 +1,7 @@
 //! `plimsoll advise`: what to do about a server's configuration, and why.
 
+mod measured;
+
 use super::report::{generated, named_by_ending};
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target};
 use crate::args::{AdviseArgs, ReportFormat};
@@ -7,23 +9,31 @@ use crate::terminal::{self, Progress};
 use anyhow::Context;
 use plimsoll_advice::config::judge;
 use plimsoll_advice::config::read::{ConfigSources, read};
+use plimsoll_advice::window::seen::SeenContext;
+use plimsoll_analysis::advice::machine;
 use plimsoll_analysis::find;
 use plimsoll_data::target::OpenTarget;
+use plimsoll_data::text_file;
 use plimsoll_host::Home;
+use plimsoll_host::facts::{host_facts, storage_facts};
 use plimsoll_host::regular::{self, Unread};
 use plimsoll_lab::LabError;
-use plimsoll_lab::watched::watch;
-use plimsoll_model::advice::Advice;
+use plimsoll_lab::watched::{WatchedServer, watch};
+use plimsoll_model::advice::{Advice, AdviceStep};
 use plimsoll_plan::knowledge::Release;
+use plimsoll_plan::lab::file::needs::{Needs, needs};
 use plimsoll_record::read as recordings;
 use plimsoll_render::{Format, render};
 use plimsoll_report::advice::{data, document, terminal as told};
 use plimsoll_server::find::{Selector, find as server};
 use plimsoll_watch::Watcher;
+use std::cmp::Reverse;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// How long a target is watched if nothing else is said.
+const WATCHED: Duration = Duration::from_secs(60);
 /// Looking more often would be a load of its own.
 const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 /// Longest option file that is read.
@@ -31,10 +41,14 @@ const MOST_BYTES: u64 = 64 << 20;
 
 pub fn run(args: &AdviseArgs) -> anyhow::Result<u8> {
     let format = args.output.as_deref().map(format_of).transpose()?;
-    let (advice, code) = match (&args.recording, &args.config_file) {
-        (Some(recording), _) => (of_recording(recording)?, DONE),
-        (None, Some(file)) => (of_file(file, args.release)?, DONE),
-        (None, None) => of_target(args)?,
+    let (advice, code) = match (&args.recording, &args.measure.workload, &args.config_file) {
+        (Some(recording), ..) => (of_recording(recording, &asked_for(args)?)?, DONE),
+        (None, Some(workload), file) => {
+            let (advice, code) = measured::run(args, workload, &asked_for(args)?)?;
+            (with_file(args, file.as_deref(), advice)?, code)
+        }
+        (None, None, Some(file)) => (of_file(args, file)?, DONE),
+        (None, None, None) => of_target(args, asked_for(args)?)?,
     };
     if let (Some(path), Some(format)) = (&args.output, format) {
         write(&advice, path, format)?;
@@ -48,16 +62,38 @@ pub fn run(args: &AdviseArgs) -> anyhow::Result<u8> {
     Ok(if fails && code == DONE { CHECK_FAILED } else { code })
 }
 
-fn of_recording(text: &str) -> anyhow::Result<Advice> {
+/// Advice for a server, and what its option file calls for.
+fn with_file(args: &AdviseArgs, file: Option<&Path>, mut advice: Advice) -> anyhow::Result<Advice> {
+    let Some(file) = file else { return Ok(advice) };
+    let of_file = judged(args, file)?;
+    advice.steps_seen.push(AdviceStep::Install);
+    advice.looked_at.extend(of_file.looked_at);
+    advice.findings.extend(of_file.findings);
+    advice.findings.sort_by_key(|finding| (finding.step, Reverse(finding.severity)));
+    Ok(advice)
+}
+
+/// What whoever asks has said of the application.
+fn asked_for(args: &AdviseArgs) -> anyhow::Result<SeenContext> {
+    let read = |path: &PathBuf| -> anyhow::Result<Needs> {
+        let refused = |problem| LabError::Refused(format!("--needs {}: {problem}", path.display()));
+        let text = text_file::read_utf8(path).map_err(refused)?;
+        Ok(needs(&path.display().to_string(), &text)?)
+    };
+    let needs = args.needs.as_ref().map(read).transpose()?.unwrap_or_default();
+    Ok(SeenContext { machine: None, allowed: args.allow.iter().copied().collect(), needs, recovered_seconds: None })
+}
+
+fn of_recording(text: &str, asked_for: &SeenContext) -> anyhow::Result<Advice> {
     let home = Home::from_env().map_err(LabError::from)?;
     let listing = recordings::list(&home.recordings()).map_err(LabError::from)?;
     let directory = find::latest(&listing, text).map_err(LabError::from)?;
     let view = recordings::open(&directory).map_err(LabError::from)?;
-    Ok(plimsoll_analysis::advice::advice(&view).map_err(LabError::from)?)
+    Ok(plimsoll_analysis::advice::advice(&view, asked_for).map_err(LabError::from)?)
 }
 
 /// What the load of others on a server calls for, and the exit code: the server may be lost meanwhile.
-fn of_target(args: &AdviseArgs) -> anyhow::Result<(Advice, u8)> {
+fn of_target(args: &AdviseArgs, asked_for: SeenContext) -> anyhow::Result<(Advice, u8)> {
     if args.interval < LEAST_INTERVAL {
         let found = format!("--interval {:?}: accepted is {LEAST_INTERVAL:?} and more", args.interval);
         return Err(LabError::Refused(found).into());
@@ -66,10 +102,11 @@ fn of_target(args: &AdviseArgs) -> anyhow::Result<(Advice, u8)> {
     let home = Home::from_env().map_err(LabError::from)?;
     let mut progress = Progress::new(0)?;
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
-    let interval = args.interval.min(args.time);
-    let watched = watch(&mut target, args.time, interval, &mut progress)?;
+    let time = args.time.unwrap_or(WATCHED);
+    let watched = watch(&mut target, time, args.interval.min(time), &mut progress)?;
     progress.clear();
-    let advice = plimsoll_analysis::advice::advice_of(target.describe(), &watched.observed());
+    let advice =
+        plimsoll_analysis::advice::advice_of(target.describe(), &watched.observed(), context(&watched, asked_for));
     let mut advice = advice.map_err(LabError::from)?;
     advice.unseen.extend(watched.unseen());
     let Some(lost) = watched.lost else { return Ok((advice, DONE)) };
@@ -78,8 +115,25 @@ fn of_target(args: &AdviseArgs) -> anyhow::Result<(Advice, u8)> {
     Ok((advice, code))
 }
 
-fn of_file(file: &Path, asked: Option<Release>) -> anyhow::Result<Advice> {
-    let (release, chosen) = release(asked)?;
+/// Over a socket, the server's machine is this one.
+fn context(watched: &WatchedServer, asked_for: SeenContext) -> SeenContext {
+    let machine = |directory: &Path| machine(&host_facts(directory), storage_facts(directory).as_ref());
+    SeenContext { machine: watched.directory().map(machine), ..asked_for }
+}
+
+fn of_file(args: &AdviseArgs, file: &Path) -> anyhow::Result<Advice> {
+    for given in [args.target.target.is_some(), args.target.server.is_some(), args.target.defaults_file.is_some()] {
+        if given {
+            let found = "--config-file is judged without a server; --for names its release, --workload measures it";
+            return Err(LabError::Refused(found.to_owned()).into());
+        }
+    }
+    judged(args, file)
+}
+
+/// What an option file calls for, on the release that is named, or of the server.
+fn judged(args: &AdviseArgs, file: &Path) -> anyhow::Result<Advice> {
+    let (release, chosen) = release(args)?;
     let file = file.to_string_lossy();
     let options = read(&file, &mut Disk).map_err(|why| LabError::Refused(format!("--config-file {file}: {why}")))?;
     let mut advice = judge(options, release);
@@ -87,12 +141,13 @@ fn of_file(file: &Path, asked: Option<Release>) -> anyhow::Result<Advice> {
     Ok(advice)
 }
 
-/// The release asked for, else that of the server of this machine and where it comes from.
-fn release(asked: Option<Release>) -> anyhow::Result<(Release, Option<String>)> {
-    if let Some(release) = asked {
+/// The release asked for, else that of the server, and then where it comes from.
+fn release(args: &AdviseArgs) -> anyhow::Result<(Release, Option<String>)> {
+    if let Some(release) = args.release {
         return Ok((release, None));
     }
-    let build = server(&Selector::Auto).map_err(|_| {
+    let selector = args.target.server.as_deref().unwrap_or("auto").parse::<Selector>()?;
+    let build = server(&selector).map_err(|_| {
         let found = "there is no server on this machine to judge the file for; name one: --for mysql-8.4";
         LabError::Refused(found.to_owned())
     })?;

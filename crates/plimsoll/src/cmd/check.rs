@@ -7,15 +7,59 @@ use plimsoll_data::DataError;
 use plimsoll_data::check;
 use plimsoll_data::dataset;
 use plimsoll_data::instance::put_back;
+use plimsoll_data::same::{Unlike, contents, unlike};
 use plimsoll_data::target::OpenTarget;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
+use plimsoll_model::number::counted;
 use plimsoll_model::summary::InvariantFinding;
 use plimsoll_workloads::chosen::ChosenWorkload;
 
 pub fn run(args: CheckArgs) -> anyhow::Result<u8> {
+    match (&args.same, &args.workload) {
+        (Some(sides), _) => same(&args, sides),
+        (None, Some(workload)) => of_workload(&args, workload),
+        (None, None) => Err(LabError::Refused("give a workload, or --same A B".to_owned()).into()),
+    }
+}
+
+/// Whether two databases are the same.
+fn same(args: &CheckArgs, sides: &[String]) -> anyhow::Result<u8> {
+    if let Some((name, _)) = args.params.0.first() {
+        return Err(LabError::Refused(format!("--{name} with --same: it is for workloads")).into());
+    }
+    let spec = |side: &String| target::spec_of(&args.target, Some(side), "plimsoll check --same");
+    let specs = sides.iter().map(spec).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut progress = Progress::new(0)?;
+    let home = Home::from_env().map_err(LabError::from)?;
+    let mut all = Vec::new();
+    for spec in &specs {
+        let mut target = OpenTarget::open(spec, &home, &mut progress)?;
+        all.push(contents(&mut target, &mut progress)?);
+    }
+    progress.clear();
+    let [a, b] = &all[..] else { return Err(LabError::Refused("--same compares two targets".to_owned()).into()) };
+    let unlike = unlike(a, b);
+    match args.json {
+        true => terminal::json(&serde_json::json!({ "schema_version": 1, "objects": a.len(), "unlike": unlike }))?,
+        false => terminal::result(&in_words(a.len(), &unlike))?,
+    }
+    Ok(if unlike.is_empty() { DONE } else { CHECK_FAILED })
+}
+
+/// What differs, a line each, and the answer.
+fn in_words(objects: usize, unlike: &[Unlike]) -> String {
+    let lines: String = unlike.iter().map(|of| format!("{}\n", of.in_words())).collect();
+    let answer = match unlike.len() {
+        0 => format!("the same: {}, with all rows", counted(objects as f64, "object")),
+        differences => format!("not the same: {}", counted(differences as f64, "difference")),
+    };
+    format!("{lines}{answer}")
+}
+
+fn of_workload(args: &CheckArgs, workload: &str) -> anyhow::Result<u8> {
     // What is wrong in any case is refused before anything is started.
-    let typed = ChosenWorkload::before_data(&args.workload, &args.params.0)?;
+    let typed = ChosenWorkload::before_data(workload, &args.params.0)?;
     let name = typed.name();
     let spec = target::spec(&args.target, &format!("plimsoll check {name}"))?;
     let mut progress = Progress::new(0)?;

@@ -138,14 +138,17 @@ fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan, given: &Given) -> anyho
     Ok(DONE)
 }
 
+/// The text of an option file that a plan names. Old ones are in some encoding of their time; their settings are plain ASCII.
+pub fn option_file(path: &Path) -> Result<String, String> {
+    text_file::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Reads a plan. Option files that it names are beside it.
 fn read_plan(path: &Path, args: &LabArgs, rounds: Option<&str>) -> anyhow::Result<LabPlan> {
     let refuse = |problem: String| LabError::Refused(format!("{}: {problem}", path.display()));
     let text = text_file::read_utf8(path).map_err(refuse)?;
     let beside = path.parent().unwrap_or(Path::new(""));
-    // Old files are in some encoding of their time; their settings are plain ASCII.
-    let option_file =
-        |name: &str| text_file::read(&beside.join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let option_file = |name: &str| option_file(&beside.join(name));
     let seed = args.seed.unwrap_or_else(random_seed);
     let name = path.display().to_string();
     let chosen = file::PlanChoices { preset: args.preset.as_deref(), rounds, seed };

@@ -13,8 +13,13 @@ use std::path::Path;
 
 /// Reads what is needed to log in. Connects to nothing.
 pub fn spec(args: &TargetArgs, holder: &str) -> anyhow::Result<TargetSpec> {
+    spec_of(args, args.target.as_ref(), holder)
+}
+
+/// The same of the target `named`, or of what else the arguments say.
+pub fn spec_of(args: &TargetArgs, named: Option<&String>, holder: &str) -> anyhow::Result<TargetSpec> {
     let client = client(args.defaults_file.as_deref())?;
-    let target = match (&args.target, &args.server, &client) {
+    let target = match (named, &args.server, &client) {
         (Some(text), _, _) => with_defaults(Target::parse(text)?, client.as_ref()),
         (None, Some(server), _) => Target::Private(server.clone()),
         (None, None, Some(client)) => Target::External(client.url.clone()),

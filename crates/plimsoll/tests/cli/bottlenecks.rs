@@ -63,7 +63,8 @@ impl Lab {
     #[track_caller]
     pub fn last_advice(&self) -> Advice {
         let view = plimsoll_record::read::open(&self.recordings().pop().expect("there is a recording"));
-        plimsoll_analysis::advice::advice(&view.expect("it can be read")).expect("something was measured")
+        plimsoll_analysis::advice::advice(&view.expect("it can be read"), &Default::default())
+            .expect("something was measured")
     }
 
     /// A server that is up with these options, and its data.

@@ -159,6 +159,7 @@ fn shorten(preset: &mut toml::Value) {
     for (key, value) in preset.as_table_mut().expect("a table") {
         match (key.as_str(), value.as_integer()) {
             ("warehouses" | "rounds", Some(_)) => *value = 1.into(),
+            ("max_rounds", Some(_)) => *value = 3.into(),
             ("table_size", Some(rows)) => *value = (rows / 10).into(),
             ("warmup", _) => *value = "500ms".into(),
             ("measure" | "time", _) => *value = "1s".into(),
@@ -193,13 +194,18 @@ run_to_the_end! {
     netapp_ladder_on_mysql: "netapp-ladder", |plan| plans_netapp::runs_small(plan, Lab::mysql);
     netapp_protocols_on_mariadb: "netapp-protocols", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
     netapp_protocols_on_mysql: "netapp-protocols", |plan| plans_netapp::runs_small(plan, Lab::mysql);
+    netapp_settings_on_mariadb: "netapp-settings", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
+    netapp_settings_on_mysql: "netapp-settings", |plan| plans_netapp::runs_small(plan, Lab::mysql);
     no_effect_on_mariadb: "no-effect", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
     no_effect_on_mysql: "no-effect", |plan| plans_netapp::runs_small(plan, Lab::mysql);
     percona_io: "percona-io", plans_storage::the_matrix_of_the_article;
+    pure_integrity_on_mariadb: "pure-integrity", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
+    pure_integrity_on_mysql: "pure-integrity", |plan| plans_netapp::runs_small(plan, Lab::mysql);
     pure_sweep_on_mariadb: "pure-sweep", |plan| plans_storage::sweeps_to_the_end(plan, servers::mariadb());
     pure_sweep_on_mysql: "pure-sweep", |plan| plans_storage::sweeps_to_the_end(plan, servers::mysql());
     sun_connections_on_mariadb: "sun-connections", |plan| plans_systems::sun_connections(plan, servers::mariadb());
     sun_connections_on_mysql: "sun-connections", |plan| plans_systems::sun_connections(plan, servers::mysql());
+    sun_query_cache_on_mariadb: "sun-query-cache", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
 }
 
 #[test]

@@ -129,6 +129,7 @@ impl Lab {
         let server = self.server.display();
         match line.split_whitespace().next() {
             _ if line.contains("--target") || line.contains("--defaults-file") || line.contains("--server") => {}
+            Some("check") if line.contains("--same") => {}
             Some("load" | "run" | "check" | "drop") => match &self.remote {
                 Some(remote) => remote.aim(&mut command),
                 None => drop(command.arg(format!("--target=private:{server}"))),
@@ -136,7 +137,7 @@ impl Lab {
             Some("quickstart" | "lab") => {
                 command.arg(format!("--server={server}"));
             }
-            Some("server") if line.starts_with("server start") => {
+            Some("advise" | "server") if line.starts_with("server start") || line.contains("--workload") => {
                 command.arg(format!("--server={server}"));
             }
             _ => {}

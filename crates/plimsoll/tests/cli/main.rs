@@ -4,6 +4,7 @@
 //! systems or run whole matrices are ignored by default; `make test-all` runs them.
 
 mod advice;
+mod advice_measured;
 mod bottlenecks;
 mod bottlenecks_storage;
 mod compare;
@@ -62,6 +63,7 @@ mod remote;
 mod removers;
 mod reports;
 mod run_rounds;
+mod same;
 mod scripts;
 mod servers;
 mod smack;

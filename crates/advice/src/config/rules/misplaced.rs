@@ -75,5 +75,7 @@ fn blank(rule: &str, what: String, found: &ConfigOptions) -> AdviceFinding {
         source: "MySQL manual: Using Option Files; MariaDB documentation: Configuring MariaDB with Option Files"
             .to_owned(),
         confirmed: found.release.was_asked(),
+        worth: 0.0,
+        measured: None,
     }
 }

@@ -7,10 +7,14 @@ use WindowVerdict::{Fine, Found, Unseen};
 use plimsoll_model::advice::Severity;
 use plimsoll_model::diagnosis::Bottleneck;
 use plimsoll_model::number::short;
-use plimsoll_plan::knowledge::risks_by_variable;
+use plimsoll_plan::knowledge::{classes, risks_by_variable};
 
 /// Most commits that share a sync before waiting for more is worth trying.
 const ALONE: f64 = 2.0;
+/// Fewer connections have nobody to share a sync with.
+const CROWD: f64 = 4.0;
+/// What syncs at each commit, its safe value, and the one that leaves the sync to once a second or to the system.
+const SYNCS: [(&str, &str, &str); 2] = [("innodb_flush_log_at_trx_commit", "1", "2"), ("sync_binlog", "1", "0")];
 /// Largest log buffer that is worth having, bytes.
 const MOST_BUFFER: f64 = 268_435_456.0;
 
@@ -22,6 +26,8 @@ pub fn integrity(seen: &SeenServer) -> WindowVerdict {
     let costly = risks_by_variable(&seen.settings, seen.release.flavour);
     // Without a binary log nothing can be recovered to a point in time; that alone is a choice, and private servers run so.
     let costly = costly.into_iter().filter(|(name, _)| name != "log_bin");
+    // What was said to be acceptable is no finding.
+    let costly = costly.filter(|(_, classes)| !classes.is_subset(&seen.allowed));
     let words = |(name, classes): &(String, plimsoll_model::durability::Risks)| {
         let worst = classes.last().map_or("", |class| class.words());
         format!("{name} = {} {worst}", seen.setting(name).unwrap_or_default())
@@ -65,6 +71,53 @@ pub fn sync_bound(seen: &SeenServer) -> WindowVerdict {
     })
 }
 
+/// Commits of a binary log wait for a sync each, and could share one.
+pub fn grouped(seen: &SeenServer) -> WindowVerdict {
+    let (share, storage) = (seen.share(Bottleneck::CommitSync), &seen.signals.storage);
+    let group = storage.syncs.filter(|syncs| *syncs > 0.0).map(|syncs| storage.commits / syncs);
+    let is_alone = group.is_some_and(|group| group < ALONE) && seen.signals.load.connections >= CROWD;
+    let is_logged = seen.setting("log_bin") == Some("ON");
+    let waits_already = seen.number("binlog_group_commit_sync_delay") != Some(0.0);
+    if share < MUCH || !is_alone || !is_logged || waits_already {
+        return Fine;
+    }
+    Found(WindowFinding {
+        worth: share / 2.0,
+        severity: Severity::Info,
+        change: Some(("binlog_group_commit_sync_delay", "1000".to_owned())),
+        found: format!(
+            "{}; {} commits share a sync",
+            share_words(seen, Bottleneck::CommitSync),
+            short(group.unwrap_or(0.0))
+        ),
+        advised: None,
+        why: "A commit that waits a millisecond shares its sync with others; a lone connection only waits.".to_owned(),
+    })
+}
+
+/// Commits wait for a sync that whoever asks could do without.
+pub fn relaxed(seen: &SeenServer) -> WindowVerdict {
+    let share = seen.share(Bottleneck::CommitSync);
+    if share < MUCH {
+        return Fine;
+    }
+    let is_on = |name: &str| seen.setting("log_bin").is_some_and(|value| value == "ON") || name != "sync_binlog";
+    let is_accepted = |name: &str, value: &str| {
+        let costs = classes(name, value, seen.release.flavour);
+        costs.iter().all(|class| seen.allowed.contains(class))
+    };
+    let mut left = SYNCS.into_iter().filter(|(name, safe, _)| seen.setting(name) == Some(safe) && is_on(name));
+    let Some((name, _, value)) = left.find(|(name, _, value)| is_accepted(name, value)) else { return Fine };
+    Found(WindowFinding {
+        worth: share,
+        severity: Severity::Warn,
+        change: Some((name, value.to_owned())),
+        found: share_words(seen, Bottleneck::CommitSync),
+        advised: None,
+        why: "The commits that it may cost were said to be acceptable.".to_owned(),
+    })
+}
+
 /// Threads wait for room in the log buffer.
 pub fn log_buffer(seen: &SeenServer) -> WindowVerdict {
     let buffer = RunsOut {
@@ -91,6 +144,8 @@ mod tests {
         seen.settings.insert("innodb_flush_log_at_trx_commit".to_owned(), "2".to_owned());
         let Found(found) = says("integrity.commits", &seen) else { panic!() };
         assert_eq!(found.severity, Severity::Warn);
+        let accepted = SeenServer { allowed: [plimsoll_model::Class::D1].into(), ..seen.clone() };
+        assert_eq!(says("integrity.commits", &accepted), Fine, "it was said that it may cost that");
         assert!(found.found.starts_with("innodb_flush_log_at_trx_commit = 2 loses the last second"), "{}", found.found);
         seen.settings.insert("innodb_doublewrite".to_owned(), "OFF".to_owned());
         let Found(found) = says("integrity.commits", &seen) else { panic!() };
@@ -108,6 +163,21 @@ mod tests {
         seen.signals.storage.commits = 1200.0;
         let Found(found) = says("redo.fsync-bound", &seen) else { panic!() };
         assert!(!found.advised.unwrap().contains("wait for each other"));
+    }
+
+    #[test]
+    fn a_sync_is_left_out_only_where_its_loss_is_acceptable() {
+        use plimsoll_model::Class;
+        let mut seen = limited_by(Bottleneck::CommitSync);
+        assert_eq!(says("redo.relaxed", &seen), Fine, "nobody said so");
+        seen.allowed = [Class::D1].into();
+        assert_eq!(change("redo.relaxed", &seen), Some(("innodb_flush_log_at_trx_commit", "2".to_owned())));
+        seen.settings.insert("innodb_flush_log_at_trx_commit".to_owned(), "2".to_owned());
+        assert_eq!(says("redo.relaxed", &seen), Fine, "that of the binary log costs more");
+        seen.allowed.insert(Class::D4);
+        assert_eq!(change("redo.relaxed", &seen), Some(("sync_binlog", "0".to_owned())));
+        seen.settings.insert("log_bin".to_owned(), "OFF".to_owned());
+        assert_eq!(says("redo.relaxed", &seen), Fine, "there is none to sync");
     }
 
     #[test]

@@ -1,15 +1,20 @@
-//! The rules, a row each: what it is called, to which step it belongs, and the function that judges. A rule that says nothing of a
-//! window in which nothing is wrong, and something of one in which it is, has a case for each in its file's tests.
+//! The rules, a row each: what it is called, to which step it belongs, and the function that judges. Each says nothing of a healthy
+//! server, and has a row in `fixtures::SPEAKS`, a server of which it says something; a rule without one fails a test.
 
 mod commits;
+mod host;
 mod machine;
+mod needs;
 mod pages;
 mod statements;
 mod threads;
+mod trials;
 
 use super::seen::SeenServer;
 use super::{WindowFinding, WindowVerdict};
+use plimsoll_model::Flavour;
 use plimsoll_model::advice::{AdviceStep, Severity};
+use plimsoll_plan::knowledge::Release;
 use plimsoll_plan::knowledge::settings::facts;
 use plimsoll_plan::knowledge::value::number;
 
@@ -24,21 +29,47 @@ const fn rule(id: &'static str, step: AdviceStep, judge: fn(&SeenServer) -> Wind
     WindowRule { id, step, judge }
 }
 
-pub const RULES: [WindowRule; 17] = [
+pub const RULES: [WindowRule; 43] = [
+    rule("needs.latency", AdviceStep::Assess, needs::latency),
+    rule("needs.recovery", AdviceStep::Assess, needs::recovery),
+    rule("needs.replication", AdviceStep::Assess, needs::replication),
+    rule("needs.isolation", AdviceStep::Assess, needs::isolation),
     rule("integrity.commits", AdviceStep::Assess, commits::integrity),
+    rule("host.throttle", AdviceStep::Assess, machine::throttled),
+    rule("host.governor", AdviceStep::Assess, host::governor),
     rule("redo.fsync-bound", AdviceStep::Io, commits::sync_bound),
+    rule("redo.relaxed", AdviceStep::Io, commits::relaxed),
+    rule("redo.group", AdviceStep::Io, commits::grouped),
     rule("redo.buffer", AdviceStep::Io, commits::log_buffer),
     rule("redo.small", AdviceStep::Io, pages::redo_small),
+    rule("redo.writer-threads", AdviceStep::Io, trials::log_writers),
+    rule("flush.furious", AdviceStep::Io, pages::furious),
+    rule("flush.over", AdviceStep::Io, pages::eager),
+    rule("flush.neighbors", AdviceStep::Io, host::neighbours),
+    rule("dblwr.cost", AdviceStep::Io, trials::doublewrite),
+    rule("io.method", AdviceStep::Io, pages::flush_method),
     rule("mem.pool-small", AdviceStep::Memory, pages::pool_small),
     rule("mem.wait-free", AdviceStep::Memory, pages::wait_free),
+    rule("mem.too-much", AdviceStep::Memory, machine::memory),
+    rule("host.thp", AdviceStep::Memory, host::huge_pages),
+    rule("host.numa", AdviceStep::Memory, host::nodes),
     rule("conc.limit", AdviceStep::Memory, threads::limit),
+    rule("conc.peak", AdviceStep::Memory, trials::crowd),
+    rule("conc.max-used", AdviceStep::Memory, threads::connections),
     rule("conc.threads-created", AdviceStep::Memory, threads::created),
     rule("tc.overflow", AdviceStep::Memory, threads::table_cache),
-    rule("lock.rows", AdviceStep::Measure, statements::row_locks),
     rule("sort.merge", AdviceStep::Memory, statements::sorts),
     rule("tmp.disk", AdviceStep::Memory, statements::temporary_tables),
-    rule("mem.too-much", AdviceStep::Memory, machine::memory),
-    rule("host.throttle", AdviceStep::Assess, machine::throttled),
+    rule("cpu.ahi", AdviceStep::Memory, trials::hash_index),
+    rule("pfs.cost", AdviceStep::Memory, trials::instruments),
+    rule("qc.on", AdviceStep::Memory, trials::query_cache),
+    rule("io.mount", AdviceStep::FileSystem, host::mount),
+    rule("io.scheduler", AdviceStep::FileSystem, host::scheduler),
+    rule("io.readahead", AdviceStep::FileSystem, host::read_ahead),
+    rule("lock.rows", AdviceStep::Measure, statements::row_locks),
+    rule("lock.deadlocks", AdviceStep::Measure, statements::deadlocks),
+    rule("trx.history", AdviceStep::Measure, statements::history),
+    rule("scan.rows", AdviceStep::Measure, statements::scans),
     rule("net.round-trips", AdviceStep::Measure, machine::network),
     rule("client.bound", AdviceStep::Measure, machine::client),
     rule("cpu.bound", AdviceStep::Measure, machine::cpu),
@@ -55,6 +86,14 @@ fn sized(bytes: f64) -> String {
     let whole = bytes as u64;
     let unit = units.iter().find(|(size, _)| whole >= *size && whole.is_multiple_of(*size));
     unit.map_or_else(|| whole.to_string(), |(size, letter)| format!("{}{letter}", whole / size))
+}
+
+/// The setting of a release that sizes its redo log.
+fn redo_setting(release: Release) -> &'static str {
+    match release.flavour {
+        Flavour::MySql if release.version >= (8, 0, 30) => "innodb_redo_log_capacity",
+        _ => "innodb_log_file_size",
+    }
 }
 
 /// The next power of two that is not smaller.
@@ -113,9 +152,9 @@ impl RunsOut {
 
 #[cfg(test)]
 pub(crate) mod fixtures {
+    use super::super::seen::SeenMachine;
     use super::*;
     use plimsoll_model::diagnosis::Bottleneck;
-    use plimsoll_plan::knowledge::Release;
 
     /// A healthy server: nothing waits, nothing overflows.
     pub(crate) fn healthy() -> SeenServer {
@@ -133,6 +172,15 @@ pub(crate) mod fixtures {
             ("max_heap_table_size", "16777216"),
             ("table_open_cache", "4000"),
             ("thread_cache_size", "9"),
+            ("max_connections", "151"),
+            ("transaction_isolation", "REPEATABLE-READ"),
+            ("innodb_io_capacity", "200"),
+            ("innodb_flush_method", "O_DIRECT"),
+            ("innodb_flush_neighbors", "0"),
+            ("innodb_adaptive_hash_index", "OFF"),
+            ("innodb_log_writer_threads", "ON"),
+            ("binlog_group_commit_sync_delay", "0"),
+            ("performance_schema", "ON"),
         ];
         let mut seen = SeenServer {
             release: Release::parse("mysql-9.7").unwrap(),
@@ -148,8 +196,29 @@ pub(crate) mod fixtures {
                 tmp_disk_tables: Some(0.0),
                 table_cache_overflows: Some(0.0),
                 threads_created: Some(0.0),
+                rows_read: Some(100.0),
+                questions: Some(100.0),
+                flushing_varies: Some(0.2),
+                connected: Some(17.0),
+                history: Some(500.0),
+                history_grows: false,
             },
             memory_left: Some(8e9),
+            machine: Some(SeenMachine {
+                numa_nodes: Some(1),
+                governors: vec!["performance".to_owned()],
+                transparent_huge_pages: Some("madvise".to_owned()),
+                filesystem: Some("ext4".to_owned()),
+                mount_options: vec!["rw".to_owned(), "relatime".to_owned()],
+                device: Some("nvme0n1".to_owned()),
+                rotational: Some(false),
+                scheduler: Some("none".to_owned()),
+                read_ahead_bytes: Some(131_072),
+            }),
+            allowed: std::collections::BTreeSet::new(),
+            needs: plimsoll_plan::lab::file::needs::Needs::default(),
+            needed_ms: Some(5.0),
+            recovered_seconds: Some(3.0),
         };
         seen.signals.storage.misses = Some(0.0);
         seen.signals.storage.free_waits = Some(0.0);
@@ -157,7 +226,148 @@ pub(crate) mod fixtures {
         seen.signals.storage.checkpoint_age = Some(0.1);
         seen.signals.host.swapped_bytes = Some(0.0);
         seen.signals.host.memory_stalled = Some(0.0);
+        seen.signals.host.cpus = Some(8.0);
+        seen.signals.locks.deadlocks = Some(0.0);
+        seen.signals.server.threads_running = Some(4.0);
+        seen.signals.server.cpus_allowed = Some(8.0);
+        seen.signals.storage.dirty = Some(0.1);
+        seen.signals.storage.page_writes = Some(10.0);
         seen
+    }
+
+    /// What makes a rule speak of a healthy server.
+    pub(crate) type Speaks = (&'static str, fn(&mut SeenServer));
+
+    /// A case for each rule; [`healthy`] is that against it.
+    pub(crate) const SPEAKS: [Speaks; RULES.len()] = [
+        ("needs.latency", |seen| {
+            seen.needs = needs("latency = \"p99 < 4ms\"");
+        }),
+        ("needs.recovery", |seen| {
+            seen.needs = needs("recovery = \"2s\"");
+        }),
+        ("needs.replication", |seen| {
+            seen.needs = needs("replication = true");
+            set(seen, "log_bin", "OFF");
+        }),
+        ("needs.isolation", |seen| seen.needs = needs("isolation = \"READ-COMMITTED\"")),
+        ("integrity.commits", |seen| set(seen, "innodb_flush_log_at_trx_commit", "2")),
+        ("host.throttle", |seen| limit(seen, Bottleneck::Throttled)),
+        ("host.governor", |seen| machine(seen).governors = vec!["powersave".to_owned()]),
+        ("redo.fsync-bound", |seen| limit(seen, Bottleneck::CommitSync)),
+        ("redo.relaxed", |seen| {
+            limit(seen, Bottleneck::CommitSync);
+            seen.allowed = [plimsoll_model::Class::D1].into();
+        }),
+        ("redo.group", |seen| {
+            limit(seen, Bottleneck::CommitSync);
+            (seen.signals.storage.commits, seen.signals.storage.syncs) = (110.0, Some(100.0));
+            seen.signals.load.connections = 16.0;
+        }),
+        ("redo.buffer", |seen| seen.counted.log_waits = Some(3.0)),
+        ("redo.small", |seen| {
+            (seen.signals.storage.checkpoint_age, seen.signals.storage.redo_written) = (Some(0.9), Some(3e6));
+        }),
+        ("redo.writer-threads", |seen| limit(seen, Bottleneck::Cpu)),
+        ("flush.furious", |seen| {
+            (seen.counted.flushing_varies, seen.signals.storage.checkpoint_age) = (Some(1.5), Some(0.9));
+        }),
+        ("flush.over", |seen| {
+            set(seen, "innodb_io_capacity", "10000");
+            seen.signals.storage.page_writes = Some(8000.0);
+        }),
+        ("flush.neighbors", |seen| set(seen, "innodb_flush_neighbors", "1")),
+        ("dblwr.cost", |seen| {
+            limit(seen, Bottleneck::PageFlush);
+            seen.allowed = [plimsoll_model::Class::D2].into();
+        }),
+        ("io.method", |seen| limit(seen, Bottleneck::ReadIo)),
+        ("mem.pool-small", |seen| limit(seen, Bottleneck::ReadIo)),
+        ("mem.wait-free", |seen| seen.signals.storage.free_waits = Some(12.0)),
+        ("mem.too-much", |seen| seen.signals.host.swapped_bytes = Some(1e7)),
+        ("host.thp", |seen| machine(seen).transparent_huge_pages = Some("always".to_owned())),
+        ("host.numa", |seen| machine(seen).numa_nodes = Some(2)),
+        ("conc.limit", |seen| {
+            limit(seen, Bottleneck::Threads);
+            let tickets = plimsoll_diagnosis::signals::TICKETS;
+            seen.signals.server.thread_limit =
+                Some(plimsoll_diagnosis::signals::ThreadLimit { setting: tickets, threads: 4.0 });
+        }),
+        ("conc.peak", |seen| {
+            limit(seen, Bottleneck::Threads);
+            seen.signals.server.threads_running = Some(100.0);
+        }),
+        ("conc.max-used", |seen| seen.counted.connected = Some(140.0)),
+        ("conc.threads-created", |seen| seen.counted.threads_created = Some(40.0)),
+        ("tc.overflow", |seen| seen.counted.table_cache_overflows = Some(2.0)),
+        ("sort.merge", |seen| seen.counted.sort_merge_passes = Some(50.0)),
+        ("tmp.disk", |seen| {
+            (seen.counted.tmp_tables, seen.counted.tmp_disk_tables) = (Some(100.0), Some(20.0));
+        }),
+        ("cpu.ahi", |seen| limit(seen, Bottleneck::Cpu)),
+        ("pfs.cost", |seen| limit(seen, Bottleneck::Cpu)),
+        ("qc.on", |seen| {
+            set(seen, "query_cache_type", "ON");
+            set(seen, "query_cache_size", "1048576");
+            seen.signals.storage.changes = 50.0;
+        }),
+        ("io.mount", |seen| machine(seen).mount_options.push("barrier=0".to_owned())),
+        ("io.scheduler", |seen| machine(seen).scheduler = Some("mq-deadline".to_owned())),
+        ("io.readahead", |seen| {
+            limit(seen, Bottleneck::ReadIo);
+            machine(seen).read_ahead_bytes = Some(4 << 20);
+        }),
+        ("lock.rows", |seen| limit(seen, Bottleneck::RowLocks)),
+        ("lock.deadlocks", |seen| {
+            (seen.signals.locks.deadlocks, seen.signals.storage.commits) = (Some(5.0), 1000.0);
+        }),
+        ("trx.history", |seen| seen.counted.history = Some(2e6)),
+        ("scan.rows", |seen| seen.counted.rows_read = Some(1e6)),
+        ("net.round-trips", |seen| limit(seen, Bottleneck::Network)),
+        ("client.bound", |seen| limit(seen, Bottleneck::Client)),
+        ("cpu.bound", |seen| limit(seen, Bottleneck::Cpu)),
+    ];
+
+    /// What was told of an application.
+    pub(crate) fn needs(lines: &str) -> plimsoll_plan::lab::file::needs::Needs {
+        plimsoll_plan::lab::file::needs::needs("needs.toml", &format!("[needs]\n{lines}\n")).expect("needs")
+    }
+
+    fn set(seen: &mut SeenServer, name: &str, value: &str) {
+        seen.settings.insert(name.to_owned(), value.to_owned());
+    }
+
+    fn machine(seen: &mut SeenServer) -> &mut SeenMachine {
+        seen.machine.as_mut().expect("a healthy server's is known")
+    }
+
+    fn limit(seen: &mut SeenServer, bottleneck: Bottleneck) {
+        seen.shares = [(bottleneck, 0.7)].into();
+        seen.limit = Some(bottleneck);
+    }
+
+    #[test]
+    fn each_rule_speaks_of_a_server_that_it_is_for() {
+        for (rule, (id, plant)) in RULES.iter().zip(SPEAKS) {
+            assert_eq!(rule.id, id, "in the order of the rules");
+            let mut seen = healthy();
+            plant(&mut seen);
+            assert!(matches!((rule.judge)(&seen), WindowVerdict::Found(_)), "{id} says nothing");
+        }
+    }
+
+    /// What a setting should be is a value that it can have.
+    #[test]
+    fn what_is_proposed_is_accepted() {
+        for (rule, (id, plant)) in RULES.iter().zip(SPEAKS) {
+            let mut seen = healthy();
+            plant(&mut seen);
+            let WindowVerdict::Found(found) = (rule.judge)(&seen) else { continue };
+            let Some((name, value)) = found.change else { continue };
+            assert!(facts(name).is_some(), "{id}: {name} is not known");
+            assert!(plimsoll_plan::knowledge::number::refusal(name, &value).is_none(), "{id}: {name} = {value}");
+            assert_ne!(seen.setting(name), Some(value.as_str()), "{id}: it is so already");
+        }
     }
 
     /// The same, limited by something.

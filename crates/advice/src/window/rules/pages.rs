@@ -1,9 +1,8 @@
 //! Pages: those that have to be read, and those that have to be written before work can go on.
 
 use super::super::{WindowFinding, WindowVerdict, share_words};
-use super::{MUCH, RunsOut, SeenServer, WORTH, power_of_two, sized};
+use super::{MUCH, RunsOut, SeenServer, WORTH, larger, power_of_two, redo_setting, sized};
 use WindowVerdict::{Fine, Found, Unseen};
-use plimsoll_model::Flavour;
 use plimsoll_model::advice::Severity;
 use plimsoll_model::diagnosis::Bottleneck;
 use plimsoll_model::number::{binary_size, short, whole_percent};
@@ -17,15 +16,23 @@ const FORCED: f64 = 0.75;
 const ROUND: f64 = 60.0;
 /// Largest redo log that is advised, bytes: recovery reads all of it.
 const MOST_REDO: f64 = 34_359_738_368.0;
+/// From here on seconds differ too much: standard deviation ÷ mean.
+const UNEVEN: f64 = 1.0;
+/// Largest share of dirty pages, and of the checkpoint's age, at which nothing is urgent.
+const IDLE: f64 = 0.2;
+/// I/O capacities: what is much already, and what is sensible at the most, pages per second.
+const MUCH_CAPACITY: f64 = 1000.0;
+const MOST_CAPACITY: f64 = 20_000.0;
+/// A pool grows by a factor of four, and to this at once, bytes.
+const SOON: f64 = 1_073_741_824.0;
+/// In which a pool is sized, bytes.
+const STEP: f64 = 134_217_728.0;
 /// Most pages that a cleaner should look at in each round.
 const MOST_SCAN: f64 = 8192.0;
 
 /// The redo log is written over before its pages could be flushed at leisure.
 pub fn redo_small(seen: &SeenServer) -> WindowVerdict {
-    let name = match seen.release.flavour {
-        Flavour::MySql if seen.release.version >= (8, 0, 30) => "innodb_redo_log_capacity",
-        _ => "innodb_log_file_size",
-    };
+    let name = redo_setting(seen.release);
     let storage = &seen.signals.storage;
     let (Some(written), Some(age)) = (storage.redo_written, storage.checkpoint_age) else {
         return Unseen("redo written and the age of the checkpoint");
@@ -71,8 +78,7 @@ pub fn pool_small(seen: &SeenServer) -> WindowVerdict {
     let found = format!("{}; the buffer pool has {}", share_words(seen, Bottleneck::ReadIo), binary_size(pool));
     let severity = if share >= MUCH { Severity::Warn } else { Severity::Info };
     // Half of what is left stays for connections, the page cache and the rest of the machine.
-    let step = 128.0 * 1024.0 * 1024.0;
-    let wanted = ((pool + left / 2.0).min(4.0 * pool) / step).floor() * step;
+    let wanted = ((pool + left / 2.0).min((4.0 * pool).max(SOON)) / STEP).floor() * STEP;
     if wanted <= 1.1 * pool {
         return Found(WindowFinding {
             worth: share,
@@ -108,6 +114,82 @@ pub fn wait_free(seen: &SeenServer) -> WindowVerdict {
     free_pages.judge(seen, "Innodb_buffer_pool_wait_free", seen.signals.storage.free_waits, found)
 }
 
+/// Pages are flushed by fits and starts, because the log comes round.
+pub fn furious(seen: &SeenServer) -> WindowVerdict {
+    let (Some(varies), Some(age)) = (seen.counted.flushing_varies, seen.signals.storage.checkpoint_age) else {
+        return Unseen("pages flushed each second, and the age of the checkpoint");
+    };
+    if varies <= UNEVEN || age < FORCED {
+        return Fine;
+    }
+    let Some(value) = larger(seen, "innodb_io_capacity", 2.0, MOST_CAPACITY) else { return Fine };
+    Found(WindowFinding {
+        worth: seen.share(Bottleneck::PageFlush),
+        severity: Severity::Info,
+        change: Some(("innodb_io_capacity", value)),
+        found: format!(
+            "seconds differ in the pages flushed by {} of their mean, and the age of the checkpoint reached {}",
+            whole_percent(varies),
+            whole_percent(age)
+        ),
+        advised: None,
+        why: "Flushing more at leisure leaves less to be flushed in a hurry.".to_owned(),
+    })
+}
+
+/// Pages are flushed that would be changed again before they have to be.
+pub fn eager(seen: &SeenServer) -> WindowVerdict {
+    let storage = &seen.signals.storage;
+    let (Some(age), Some(dirty), Some(written)) = (storage.checkpoint_age, storage.dirty, storage.page_writes) else {
+        return Unseen("dirty pages, pages written and the age of the checkpoint");
+    };
+    let Some(capacity) = seen.number("innodb_io_capacity").filter(|capacity| *capacity >= MUCH_CAPACITY) else {
+        return Fine;
+    };
+    if age > IDLE || dirty > IDLE || written < capacity / 2.0 {
+        return Fine;
+    }
+    Found(WindowFinding {
+        worth: 0.0,
+        severity: Severity::Info,
+        change: Some(("innodb_io_capacity", format!("{:.0}", capacity / 2.0))),
+        found: format!(
+            "{} pages a second are written while {} of the pool are dirty and the age of the checkpoint is at {}",
+            short(written),
+            whole_percent(dirty),
+            whole_percent(age)
+        ),
+        advised: None,
+        why: "A page that is changed again soon is written for nothing; flash wears.".to_owned(),
+    })
+}
+
+/// Reads miss the pool, and a page cache lies between, or does not.
+pub fn flush_method(seen: &SeenServer) -> WindowVerdict {
+    let share = seen.share(Bottleneck::ReadIo);
+    let Some(left) = seen.memory_left else { return Unseen("memory of the server's machine") };
+    let pool = seen.number("innodb_buffer_pool_size").unwrap_or(f64::INFINITY);
+    if share < MUCH {
+        return Fine;
+    }
+    let (value, why) = match seen.setting("innodb_flush_method") {
+        Some("O_DIRECT") if left > pool => {
+            ("fsync", "The page cache would keep what the pool does not, in memory that is left.")
+        }
+        Some("fsync") if left < pool => ("O_DIRECT", "Pages are kept twice, in the pool and in the page cache."),
+        _ => return Fine,
+    };
+    Found(WindowFinding {
+        // A larger pool does it better.
+        worth: share / 2.0,
+        severity: Severity::Info,
+        change: Some(("innodb_flush_method", value.to_owned())),
+        found: format!("{}; {} of memory are left", share_words(seen, Bottleneck::ReadIo), binary_size(left)),
+        advised: None,
+        why: why.to_owned(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::fixtures::{change, healthy, limited_by, says};
@@ -135,6 +217,10 @@ mod tests {
         assert_eq!(change("mem.pool-small", &seen), Some(("innodb_buffer_pool_size", "4G".to_owned())));
         seen.memory_left = Some(1e9);
         assert_eq!(change("mem.pool-small", &seen), Some(("innodb_buffer_pool_size", "1408M".to_owned())));
+        seen.settings.insert("innodb_buffer_pool_size".to_owned(), "10485760".to_owned());
+        assert_eq!(change("mem.pool-small", &seen), Some(("innodb_buffer_pool_size", "384M".to_owned())));
+        seen.memory_left = Some(8e9);
+        assert_eq!(change("mem.pool-small", &seen), Some(("innodb_buffer_pool_size", "1G".to_owned())));
         seen.memory_left = Some(1e7);
         let Found(found) = says("mem.pool-small", &seen) else { panic!() };
         assert_eq!(found.change, None, "there is none left");

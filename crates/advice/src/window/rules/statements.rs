@@ -9,6 +9,13 @@ use plimsoll_model::number::{short, whole_percent};
 
 /// So many a second are worth mentioning.
 const MANY: f64 = 1.0;
+/// Deadlocks for each commit, from which on they are worth mentioning.
+const FEW_DEADLOCKS: f64 = 0.001;
+/// Changes in the history list: many in any case, and many if they grow.
+const LONG_HISTORY: f64 = 1e6;
+const GROWING_HISTORY: f64 = 1e5;
+/// Rows that a statement reads on average, from which on something scans.
+const MANY_ROWS: f64 = 1000.0;
 /// Above it, allocation costs more than it saves, bytes.
 const MOST_SORT: f64 = 4_194_304.0;
 const MOST_TEMPORARY: f64 = 268_435_456.0;
@@ -26,6 +33,60 @@ pub fn row_locks(seen: &SeenServer) -> WindowVerdict {
         found: share_words(seen, Bottleneck::RowLocks),
         advised: Some("make transactions shorter, and let them lock rows in one order".to_owned()),
         why: "No setting makes two transactions change one row at the same time.".to_owned(),
+    })
+}
+
+/// Transactions end in deadlocks.
+pub fn deadlocks(seen: &SeenServer) -> WindowVerdict {
+    let Some(deadlocks) = seen.signals.locks.deadlocks else { return WindowVerdict::Unseen("deadlocks") };
+    let commits = seen.signals.storage.commits;
+    if deadlocks <= FEW_DEADLOCKS * commits || deadlocks == 0.0 {
+        return Fine;
+    }
+    Found(WindowFinding {
+        worth: 0.0,
+        severity: Severity::Warn,
+        change: None,
+        found: format!("{} deadlocks a second, among {} commits", short(deadlocks), short(commits)),
+        advised: Some("let transactions take their rows in one order, and try again those that lose".to_owned()),
+        why: "What the loser has done is thrown away. READ COMMITTED locks less, and means something else.".to_owned(),
+    })
+}
+
+/// Old versions of rows are kept because somebody may still read them.
+pub fn history(seen: &SeenServer) -> WindowVerdict {
+    let Some(length) = seen.counted.history else { return WindowVerdict::Unseen("the length of the history list") };
+    let is_long = length > LONG_HISTORY || seen.counted.history_grows && length > GROWING_HISTORY;
+    if !is_long {
+        return Fine;
+    }
+    let grows = if seen.counted.history_grows { ", and it grew all the time" } else { "" };
+    Found(WindowFinding {
+        worth: 0.0,
+        severity: Severity::Warn,
+        change: None,
+        found: format!("{} changes are kept for readers{grows}", short(length)),
+        advised: Some("find and end the oldest transaction; if there is none, innodb_purge_threads".to_owned()),
+        why: "Every read of a changed row goes through its old versions.".to_owned(),
+    })
+}
+
+/// Statements look at far more rows than anybody could want.
+pub fn scans(seen: &SeenServer) -> WindowVerdict {
+    let (Some(rows), Some(questions)) = (seen.counted.rows_read, seen.counted.questions) else {
+        return WindowVerdict::Unseen("rows read and statements");
+    };
+    let each = rows / questions.max(1.0);
+    if each <= MANY_ROWS {
+        return Fine;
+    }
+    Found(WindowFinding {
+        worth: seen.share(Bottleneck::Cpu),
+        severity: Severity::Info,
+        change: None,
+        found: format!("a statement reads {} rows on average", short(each)),
+        advised: Some("look for those that read whole tables, and give them an index".to_owned()),
+        why: "No buffer makes a row cheaper than not reading it.".to_owned(),
     })
 }
 

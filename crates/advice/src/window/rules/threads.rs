@@ -11,6 +11,11 @@ use plimsoll_model::number::short;
 /// Threads made in a second from which on keeping them is worth it.
 const MANY_THREADS: f64 = 1.0;
 const MOST_THREADS: f64 = 1024.0;
+/// Share of the connections from which on the next ones may be refused.
+const NEARLY: f64 = 0.85;
+const MOST_CONNECTIONS: f64 = 10_000.0;
+/// About what opening a table takes, seconds.
+const OPENING: f64 = 1e-4;
 const MOST_TABLES: f64 = 20_000.0;
 
 /// Statements wait because the server lets only so many be worked on.
@@ -32,6 +37,33 @@ pub fn limit(seen: &SeenServer) -> WindowVerdict {
     })
 }
 
+/// Nearly as many are connected as may be.
+pub fn connections(seen: &SeenServer) -> WindowVerdict {
+    let (Some(connected), Some(most)) = (seen.counted.connected, seen.number("max_connections")) else {
+        return WindowVerdict::Unseen("connections");
+    };
+    if connected <= NEARLY * most {
+        return Fine;
+    }
+    let running = seen.signals.server.threads_running.unwrap_or(connected);
+    let are_idle = running < connected / 4.0;
+    Found(WindowFinding {
+        worth: 0.0,
+        severity: Severity::Warn,
+        change: larger(seen, "max_connections", 1.5, MOST_CONNECTIONS)
+            .filter(|_| are_idle)
+            .map(|most| ("max_connections", most)),
+        found: format!("{} of {} connections are taken, {} at work", short(connected), short(most), short(running)),
+        advised: (!are_idle).then(|| "let the application keep a pool of fewer connections".to_owned()),
+        why: match are_idle {
+            true => "The next clients are refused; most of those that are there do nothing.".to_owned(),
+            false => {
+                "The next clients are refused, and more of them at work would only wait for each other.".to_owned()
+            }
+        },
+    })
+}
+
 /// Connections come and go, each with a thread of its own.
 pub fn created(seen: &SeenServer) -> WindowVerdict {
     let threads = RunsOut {
@@ -49,17 +81,18 @@ pub fn created(seen: &SeenServer) -> WindowVerdict {
 
 /// Tables are closed and opened again.
 pub fn table_cache(seen: &SeenServer) -> WindowVerdict {
+    let closed = seen.counted.table_cache_overflows;
     let tables = RunsOut {
         setting: "table_open_cache",
         factor: 2.0,
         most: MOST_TABLES,
         above: 0.0,
         severity: Severity::Warn,
-        worth: 0.0,
+        worth: (closed.unwrap_or(0.0) * OPENING / seen.signals.load.connections.max(1.0)).min(1.0),
         why: "Each session needs its own of every table that it uses; open_files_limit has to allow it.",
     };
     let found = |closed| format!("{} tables were closed a second to make room for others", short(closed));
-    tables.judge(seen, "Table_open_cache_overflows", seen.counted.table_cache_overflows, found)
+    tables.judge(seen, "Table_open_cache_overflows", closed, found)
 }
 
 #[cfg(test)]

@@ -24,7 +24,9 @@
 mod change;
 mod check;
 mod config;
+pub mod draft;
 mod load;
+pub mod needs;
 mod preset;
 mod published;
 mod reading;

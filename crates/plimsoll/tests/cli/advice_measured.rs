@@ -1,0 +1,182 @@
+//! `plimsoll advise --workload`: advice that is tried on a private server.
+
+use crate::harness::Lab;
+use plimsoll_testkit::servers;
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Longer than any measuring here takes.
+const PATIENCE: Duration = Duration::from_secs(500);
+
+/// Each of these connections wants all of these tables, and the server may keep ten open.
+const TABLES: &str =
+    "--workload oltp_point_select --tables 8 --table-size 100 --connections 8 --time 1s --warmup 500ms";
+
+fn few_tables(lab: &Lab) -> PathBuf {
+    let file = lab.home().join("few-tables.cnf");
+    fs::write(&file, "[mysqld]\ntable_open_cache = 10\n").expect("it can be written");
+    file
+}
+
+/// The finding of this rule.
+#[track_caller]
+fn finding<'a>(advice: &'a Value, rule: &str) -> &'a Value {
+    let steps = advice["steps"].as_array().expect("six steps");
+    let mut findings = steps.iter().flat_map(|step| step["findings"].as_array().expect("findings"));
+    findings.find(|finding| finding["rule"] == rule).unwrap_or_else(|| panic!("no {rule}: {advice:#}"))
+}
+
+/// What would be tried is a plan that the lab takes.
+fn advice_becomes_a_plan(lab: &Lab) {
+    let (file, plan) = (few_tables(lab), lab.home().join("advice.toml"));
+    let words = format!("advise {TABLES} --config-file {} --plan {} --json", file.display(), plan.display());
+    let advice = lab.does(&words).json();
+    let found = finding(&advice, "tc.overflow");
+    assert!(found["measured"].is_null() && found["line"].is_string(), "{found:#}");
+    let text = fs::read_to_string(&plan).expect("it is written");
+    assert!(text.contains("[[rung]]\n# tc.overflow: ") && text.contains("name = \"table-open-cache\""), "{text}");
+    let planned = lab.does(&format!("lab {} --dry-run", plan.display())).out;
+    assert!(planned.contains("table-open-cache"), "{planned}");
+}
+
+#[test]
+fn advice_becomes_a_plan_on_mariadb() {
+    let Some(lab) = Lab::mariadb() else { return };
+    advice_becomes_a_plan(&lab);
+}
+
+#[test]
+#[ignore = "as on MariaDB; make test-all"]
+fn advice_becomes_a_plan_on_mysql() {
+    let Some(lab) = Lab::mysql() else { return };
+    advice_becomes_a_plan(&lab);
+}
+
+/// What was told of the application is held against what is.
+fn needs_are_held_against_a_look(lab: &Lab) {
+    let (file, needs) = (few_tables(lab), lab.home().join("needs.toml"));
+    fs::write(&needs, "[needs]\nlatency = \"p99 < 1us\"\nreplication = true\nrecovery = \"1s\"\n")
+        .expect("it can be written");
+    let words = format!("advise {TABLES} --config-file {} --needs {} --json", file.display(), needs.display());
+    let advice = lab.does(&words).json();
+    assert!(
+        finding(&advice, "needs.latency")["found"]
+            .as_str()
+            .is_some_and(|found| found.starts_with("p99 < 1us is needed"))
+    );
+    let unseen = advice["unseen"].to_string();
+    assert!(unseen.contains("how long recovery takes") && unseen.contains("needs.recovery"), "{unseen}");
+}
+
+#[test]
+fn needs_are_held_against_a_look_on_mariadb() {
+    let Some(lab) = Lab::mariadb() else { return };
+    needs_are_held_against_a_look(&lab);
+}
+
+#[test]
+#[ignore = "as on MariaDB; make test-all"]
+fn needs_are_held_against_a_look_on_mysql() {
+    let Some(lab) = Lab::mysql() else { return };
+    needs_are_held_against_a_look(&lab);
+}
+
+/// Whatever it brings on this machine, it is measured, and the option file has it only if it was kept.
+fn advice_is_measured(lab: &Lab) {
+    let (file, written) = (few_tables(lab), lab.home().join("kept.cnf"));
+    let options = format!("--measure 90s --noisy-host --write-config {} --json", written.display());
+    let words = format!("advise {TABLES} --config-file {} {options}", file.display());
+    let advice = lab.begins(&words).end_within(PATIENCE).exits(0).json();
+    let found = finding(&advice, "tc.overflow");
+    let verdict = found["measured"]["verdict"].as_str().unwrap_or_else(|| panic!("{advice:#}"));
+    let is_kept = verdict == "kept";
+    assert!(is_kept || ["no_effect", "worse", "not_measurable_here"].contains(&verdict), "{found:#}");
+    let text = fs::read_to_string(&written).unwrap_or_default();
+    assert_eq!(text.contains(found["line"].as_str().expect("a line")), is_kept, "{text}\n{found:#}");
+    let looked_at = advice["looked_at"].as_array().expect("a list").len();
+    assert!(looked_at >= 3, "the rules, a look and a ladder: {advice:#}");
+}
+
+#[test]
+#[ignore = "takes a minute; make test-all"]
+fn advice_is_measured_on_mariadb() {
+    let Some(lab) = Lab::mariadb() else { return };
+    advice_is_measured(&lab);
+}
+
+#[test]
+#[ignore = "MariaDB of the next Debian; make test-all"]
+fn advice_is_measured_on_mariadb_11() {
+    let Some(lab) = Lab::mariadb_new() else { return };
+    advice_is_measured(&lab);
+}
+
+#[test]
+#[ignore = "takes a minute; make test-all"]
+fn advice_is_measured_on_mysql() {
+    let Some(lab) = Lab::mysql() else { return };
+    advice_is_measured(&lab);
+}
+
+#[test]
+fn what_advice_is_measured_on_is_checked_before_anything_is_started() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let refused = |words: &str, texts: &[&str]| lab.ends(&format!("advise {words}")).refuses(2, texts);
+    refused("--workload tpcx --measure 5m", &["tpcx"]);
+    refused("--workload tpcc --table-size 5", &["table-size", "tpcc"]);
+    refused("--workload tpcc --target private", &["--workload", "--target"]);
+    refused("--measure 5m --config-file x", &["--workload"]);
+    refused("--workload tpcc --config-file no-such.cnf", &["no-such.cnf"]);
+    refused("--workload tpcc --allow d9", &["d9", "d0, a, i, d1, d1p, d2, d4, d3"]);
+    refused("--workload lua:none.lua", &["--data"]);
+    refused("--workload lua:none.lua --data oltp_read_write", &["none.lua"]);
+    refused("--workload tpcc --data oltp_read_write", &["lua:FILE"]);
+    refused("--workload tpcc --needs no-such.toml", &["no-such.toml"]);
+    refused("--workload tpcc --warmup soon", &["soon"]);
+    refused("--workload tpcc --lane no-such-lane", &["no-such-lane"]);
+    assert!(lab.recordings().is_empty(), "nothing was started");
+}
+
+/// A pool that keeps a tenth of what is read, behind few reads a second, is enlarged and kept; a fresh lab with the option
+/// file finds the same.
+fn a_small_pool_is_enlarged_and_its_gain_holds(lab: &Lab) {
+    if !rustix::process::geteuid().is_root() {
+        return servers::skip("only root can build lanes");
+    }
+    let (file, written) = (lab.home().join("small-pool.cnf"), lab.home().join("kept.cnf"));
+    fs::write(&file, "[mysqld]\ninnodb_buffer_pool_size = 8M\n").expect("it can be written");
+    let workload = "--workload oltp_read_only --tables 1 --table-size 100000 --connections 16 --lane ext4,iops=300";
+    let options = format!("--config-file {} --write-config {} --json", file.display(), written.display());
+    let words = format!("advise {workload} {options} --time 5s --warmup 3s --measure 4m --noisy-host");
+    let advice = lab.begins(&words).end_within(PATIENCE).exits(0).json();
+    let found = finding(&advice, "mem.pool-small");
+    assert_eq!(found["measured"]["verdict"], "kept", "{found:#}");
+    let text = fs::read_to_string(&written).expect("something was kept");
+    let line = found["line"].as_str().expect("a line");
+    assert!(text.contains(line) && text.contains("# class a: "), "{text}");
+    let plan = format!(
+        "config_file = \"small-pool.cnf\"\nlane = \"ext4,iops=300\"\n[workload]\nkind = \"oltp_read_only\"\ntables = 1\n\
+         table_size = 100000\n[load]\nconnections = 16\n[trials]\nwarmup = \"3s\"\nmeasure = \"5s\"\nrounds = \"auto\"\n\
+         noisy_host = true\n[[variant]]\nname = \"before\"\n[[variant]]\nname = \"after\"\nconfig_file = \"{}\"\n",
+        written.display()
+    );
+    let again = lab.begins(&format!("lab {} --json", lab.plan("again", &plan).display()));
+    let summary = again.end_within(PATIENCE).exits(0).json();
+    assert_eq!(summary["comparisons"][0]["rows"][0]["verdict"], "higher", "{:#}", summary["comparisons"]);
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn a_small_pool_is_enlarged_and_its_gain_holds_on_mariadb() {
+    let Some(lab) = Lab::mariadb_alone() else { return };
+    a_small_pool_is_enlarged_and_its_gain_holds(&lab);
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn a_small_pool_is_enlarged_and_its_gain_holds_on_mysql() {
+    let Some(lab) = Lab::mysql_alone() else { return };
+    a_small_pool_is_enlarged_and_its_gain_holds(&lab);
+}
