@@ -16,7 +16,7 @@ use plimsoll_report::terminal::{STYLES, TextLook};
 use screen::SCREEN;
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::io::{IsTerminal, Write};
+use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -40,6 +40,23 @@ fn told(error: &anyhow::Error) -> String {
 /// `\u{1b}`. If standard error is gone, the lines are lost.
 pub fn note(text: &str) {
     SCREEN.say(text);
+}
+
+/// Asks on standard error, and waits for a line of standard input; none if there is no more.
+///
+/// # Errors
+/// If it cannot be asked, or what is typed is no text.
+pub fn ask(question: &str) -> std::io::Result<Option<String>> {
+    settle();
+    let mut screen = std::io::stderr();
+    write!(screen, "{} ", escaped_lines(question))?;
+    screen.flush()?;
+    let mut line = String::new();
+    if std::io::stdin().lock().read_line(&mut line)? == 0 {
+        writeln!(screen)?;
+        return Ok(None);
+    }
+    Ok(Some(line))
 }
 
 /// Waits until all notes are shown, but not for a reader that has stopped reading.

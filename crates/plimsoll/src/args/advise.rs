@@ -16,6 +16,7 @@ pub const HELP: &str = "\
   plimsoll advise --target 'mysql://watcher@db.example:3306/' --time 60s
   plimsoll advise --workload tpcc --warehouses 4 --measure 30m
   plimsoll advise --workload tpcc --config-file my.cnf --server mysql --measure 1h --allow d1
+  plimsoll advise --walk
 
 Releases: mysql-5.7 and later, mariadb-10.6 and later, with or without a patch level. What no server of a release has \
 confirmed is marked as from documentation.
@@ -28,8 +29,8 @@ pub struct AdviseArgs {
     /// A recording's directory, an unambiguous part of its name, or the name of recordings, of which the latest is taken: what its
     /// load point that carried most calls for.
     #[arg(value_name = "RECORDING",
-          required_unless_present_any = ["config_file", "target", "server", "defaults_file", "workload"],
-          conflicts_with_all = ["config_file", "target", "server", "defaults_file", "workload"])]
+          required_unless_present_any = ["config_file", "target", "server", "defaults_file", "workload", "walk"],
+          conflicts_with_all = ["config_file", "target", "server", "defaults_file", "workload", "walk"])]
     pub recording: Option<String>,
     /// Judge an option file instead, with all that it includes. Nothing is started, asked or changed. With --workload: the
     /// configuration that is measured.
@@ -57,6 +58,13 @@ pub struct AdviseArgs {
     /// replication = true or false, isolation = "READ-COMMITTED". What may be lost bounds what is advised.
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub needs: Option<PathBuf>,
+    /// Go through the six steps one by one: asks what only you know, does the rest by itself, and asks before anything that takes
+    /// longer than a minute. Every answer is kept, so that it goes on where it was stopped.
+    #[arg(long, conflicts_with_all = ["config_file", "target", "server", "defaults_file", "workload", "needs", "json", "output"])]
+    pub walk: bool,
+    /// With --walk: begin another one.
+    #[arg(long, requires = "walk")]
+    pub anew: bool,
     /// Print one JSON document on standard output.
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,7 @@
 //! `plimsoll advise`: what to do about a server's configuration, and why.
 
 mod measured;
+mod walk;
 
 use super::report::{generated, named_by_ending};
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target};
@@ -40,7 +41,11 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 const MOST_BYTES: u64 = 64 << 20;
 
 pub fn run(args: &AdviseArgs) -> anyhow::Result<u8> {
+    if args.walk {
+        return walk::run(args);
+    }
     let format = args.output.as_deref().map(format_of).transpose()?;
+    args.output.as_deref().map(has_directory).transpose()?;
     let (advice, code) = match (&args.recording, &args.measure.workload, &args.config_file) {
         (Some(recording), ..) => (of_recording(recording, &asked_for(args)?)?, DONE),
         (None, Some(workload), file) => {
@@ -50,13 +55,13 @@ pub fn run(args: &AdviseArgs) -> anyhow::Result<u8> {
         (None, None, Some(file)) => (of_file(args, file)?, DONE),
         (None, None, None) => of_target(args, asked_for(args)?)?,
     };
-    if let (Some(path), Some(format)) = (&args.output, format) {
-        write(&advice, path, format)?;
-    }
     if args.json {
         terminal::json(&data(&advice))?;
     } else {
         terminal::styled(&told(&advice, terminal::look()))?;
+    }
+    if let (Some(path), Some(format)) = (&args.output, format) {
+        write(&advice, path, format)?;
     }
     let fails = args.fail_on.is_some_and(|least| advice.worst() >= Some(least.severity()));
     Ok(if fails && code == DONE { CHECK_FAILED } else { code })
@@ -167,6 +172,15 @@ fn format_of(path: &Path) -> Result<Format<'static>, LabError> {
             "--output {}: the ending names no format; accepted are .html, .md, .json and .csv",
             path.display()
         ))),
+    }
+}
+
+/// Refuses a file for whose directory nobody could write it, before anything is measured.
+fn has_directory(path: &Path) -> Result<(), LabError> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match directory.is_dir() {
+        true => Ok(()),
+        false => Err(LabError::Refused(format!("{}: there is no directory {}", path.display(), directory.display()))),
     }
 }
 

@@ -4,7 +4,9 @@ use crate::harness::Lab;
 use plimsoll_testkit::servers;
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
 
 /// Longer than any measuring here takes.
@@ -179,4 +181,38 @@ fn a_small_pool_is_enlarged_and_its_gain_holds_on_mariadb() {
 fn a_small_pool_is_enlarged_and_its_gain_holds_on_mysql() {
     let Some(lab) = Lab::mysql_alone() else { return };
     a_small_pool_is_enlarged_and_its_gain_holds(&lab);
+}
+
+/// The walk with these lines typed, until nobody types any more; then its exit code and what it said.
+fn walked(lab: &Lab, typed: &str, words: &str) -> (Option<i32>, String) {
+    let mut command = lab.command(&format!("advise --walk{words}"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary can be run");
+    child.stdin.take().expect("a pipe").write_all(typed.as_bytes()).expect("it is read");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    (output.status.code(), said)
+}
+
+/// Answers are kept: a walk that was stopped asks nothing twice, and what was done is not done again.
+#[test]
+fn a_walk_goes_on_where_it_was_stopped() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let server = lab.server().display().to_string();
+    let first = format!("no-such-server\n{server}\noltp_point_select\n0\n2\np99 < 20\np99 < 20ms\n");
+    let (code, said) = walked(&lab, &first, "");
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("accepted is a number from 1 to 65535") && said.contains("goes on here"), "{said}");
+    // loss, recovery, backup, replication, isolation; no option file, no directory, a look, nothing to be tried.
+    let (code, said) = walked(&lab, "none\n\n\ntrue\n\n\n\n\n\n", "");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("p99 < 20ms (answered before)") && said.contains("6. Measure and adjust"), "{said}");
+    assert!(said.contains("plimsoll advise --workload oltp_point_select"), "{said}");
+    let looks = lab.recordings().len();
+    assert_eq!(looks, 1, "{said}");
+    let (code, said) = walked(&lab, "", "");
+    assert_eq!((code, lab.recordings().len()), (Some(0), looks), "{said}");
+    assert!(said.contains("the walk is over"), "{said}");
+    let (code, said) = walked(&lab, "", " --anew");
+    assert!(code == Some(130) && !said.contains("answered before"), "{said}");
 }

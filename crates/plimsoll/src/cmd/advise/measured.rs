@@ -4,6 +4,7 @@
 use super::super::lab::option_file;
 use super::super::run::random_seed;
 use super::super::{DONE, ENVIRONMENT, INTERRUPTED};
+use super::has_directory;
 use crate::args::{AdviseArgs, MeasureArgs};
 use crate::terminal::{self, Progress};
 use anyhow::Context;
@@ -62,8 +63,12 @@ pub fn run(args: &AdviseArgs, workload: &str, asked_for: &SeenContext) -> anyhow
     }
     let left_out = proposals(&advice, &lab.measured);
     let together = lab.together()?;
-    lab.write_config(together.as_ref())?;
-    let code = lab.code();
+    let mut code = lab.code();
+    // What took so long is told in any case.
+    if let Err(error) = lab.write_config(together.as_ref()) {
+        terminal::note(&format!("plimsoll: {error:#}"));
+        code = ENVIRONMENT;
+    }
     let mut told = conclude(advice, lab.measured, together.as_ref());
     let lines = left_out.iter().filter_map(|finding| finding.line.as_deref());
     told.unseen
@@ -99,14 +104,18 @@ impl<'a> AdviceLab<'a> {
         asked_for: &'a SeenContext,
         home: &'a Home,
     ) -> anyhow::Result<AdviceLab<'a>> {
-        let lab = AdviceLab {
+        for path in [&args.measure.plan, &args.measure.write_config].into_iter().flatten() {
+            has_directory(path)?;
+        }
+        Ok(AdviceLab {
             args,
             asked_for,
             home,
             draft: draft(args, asked_for, workload)?,
             options: Options {
-                // Who types the path of a script means to run it.
-                allow_commands: args.measure.allow_commands || script_of(workload).is_some(),
+                // Who types the path of a script means to run it; an option file is another matter.
+                allow_commands: args.measure.allow_commands
+                    || script_of(workload).is_some() && args.config_file.is_none(),
                 given: Given { server: args.target.server.clone() },
                 holder: "plimsoll advise".to_owned(),
                 tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -121,16 +130,19 @@ impl<'a> AdviceLab<'a> {
             gains: Vec::new(),
             recordings: Vec::new(),
             ended: None,
-        };
-        Ok(lab)
+        })
+    }
+
+    /// How long a trial is measured: of a shorter look than this too little would be known.
+    fn measure_seconds(&self, asks: &DraftAsks) -> f64 {
+        match asks {
+            DraftAsks::Look => self.draft.measure_seconds.max(LEAST_SECONDS),
+            DraftAsks::Ladder { .. } | DraftAsks::Together { .. } => self.draft.measure_seconds,
+        }
     }
 
     fn plan(&self, asks: DraftAsks) -> anyhow::Result<LabPlan> {
-        let measure_seconds = match asks {
-            // Of a shorter look too little would be known.
-            DraftAsks::Look => self.draft.measure_seconds.max(LEAST_SECONDS),
-            DraftAsks::Ladder { .. } | DraftAsks::Together { .. } => self.draft.measure_seconds,
-        };
+        let measure_seconds = self.measure_seconds(&asks);
         let text = PlanDraft { asks, measure_seconds, ..self.draft.clone() }.text();
         let choices = PlanChoices { seed: random_seed(), ..PlanChoices::default() };
         let plan = read("the plan of plimsoll advise", &text, choices, &|name| option_file(Path::new(name)))?;
@@ -142,6 +154,7 @@ impl<'a> AdviceLab<'a> {
 
     /// Executes what is asked of the server as it is now, and reads what was recorded.
     fn execute(&mut self, asks: DraftAsks, what: &str) -> anyhow::Result<(Finished, RecordingView)> {
+        let longer = self.measure_seconds(&asks) - self.draft.measure_seconds;
         let plan = self.plan(asks)?;
         terminal::note(&format!("{what}, seed {}", plan.seed));
         let finished = execute(self.home, &plan, &self.options, &mut self.progress);
@@ -150,7 +163,8 @@ impl<'a> AdviceLab<'a> {
         self.recordings.push(finished.recording.clone());
         self.ended.clone_from(&finished.ended);
         let view = recordings::open(&finished.recording).map_err(LabError::from)?;
-        self.each = view.trials.iter().filter_map(|trial| trial.outcome.as_ref()).map(repeated).fold(0.0, f64::max);
+        let took = view.trials.iter().filter_map(|trial| trial.outcome.as_ref()).map(repeated).fold(0.0, f64::max);
+        self.each = took - longer;
         Ok((finished, view))
     }
 
