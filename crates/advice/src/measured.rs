@@ -2,7 +2,7 @@
 
 use plimsoll_model::advice::{Advice, AdviceFinding, MeasuredWorth, Severity};
 use plimsoll_model::lab::{Ladder, RungVerdict};
-use plimsoll_model::number::{counted, signed_percent};
+use plimsoll_model::number::{counted, signed_percent, signed_range};
 use plimsoll_model::{Class, Estimate};
 use plimsoll_plan::lab::file::draft::{DraftRung, DraftSettings};
 use std::cmp::Reverse;
@@ -11,16 +11,19 @@ use std::collections::BTreeSet;
 /// Fewer rounds decide too little to be worth a rung.
 const FEWEST_ROUNDS: u32 = 5;
 /// What so many rounds leave open, twice as many would, too.
-const MOST_ROUNDS: u32 = 40;
+pub const MOST_ROUNDS: u32 = 40;
 
 /// What a ladder can try of this advice, most promising first; without what was tried before.
 pub fn proposals(advice: &Advice, tried: &[AdviceFinding]) -> Vec<AdviceFinding> {
-    let is_new = |finding: &&AdviceFinding| {
-        finding.change().is_some() && !tried.iter().any(|before| before.change() == finding.change())
-    };
+    let is_new = |finding: &&AdviceFinding| finding.change().is_some() && !was_tried(finding, tried);
     let mut proposals: Vec<AdviceFinding> = advice.findings.iter().filter(is_new).cloned().collect();
     proposals.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.severity.cmp(&a.severity)));
     proposals
+}
+
+/// Whether this change, if it is one, was tried.
+fn was_tried(finding: &AdviceFinding, tried: &[AdviceFinding]) -> bool {
+    finding.change().is_some_and(|change| tried.iter().any(|before| before.change() == Some(change)))
 }
 
 /// The rung of a proposal.
@@ -47,18 +50,14 @@ pub fn affordable(rungs: usize, each: f64, left: f64) -> Option<(usize, u32)> {
     Some((taken, rounds(taken).min(MOST_ROUNDS)))
 }
 
-/// The proposals with what their rungs brought.
+/// The proposals that came to their rungs, with what those brought.
 pub fn with_worth(proposals: Vec<AdviceFinding>, ladder: &Ladder) -> Vec<AdviceFinding> {
     let measured = |finding: AdviceFinding| {
-        let step = ladder.steps.iter().find(|step| step.rung == rung_name(&finding));
-        let worth = step.map(|step| MeasuredWorth {
-            verdict: step.verdict,
-            why: step.why.clone(),
-            change: step.change.clone(),
-        });
-        judged(AdviceFinding { measured: worth, ..finding })
+        let step = ladder.steps.iter().find(|step| step.rung == rung_name(&finding))?;
+        let worth = MeasuredWorth { verdict: step.verdict, why: step.why.clone(), change: step.change.clone() };
+        Some(judged(AdviceFinding { measured: Some(worth), ..finding }))
     };
-    proposals.into_iter().map(measured).collect()
+    proposals.into_iter().filter_map(measured).collect()
 }
 
 /// What does not help is not advised any more.
@@ -114,11 +113,9 @@ fn costs(classes: &[Class]) -> String {
 /// The advice that is left after everything was measured: `last` is that of the server with what was kept, `together` what
 /// all of it brings.
 pub fn conclude(last: Advice, measured: Vec<AdviceFinding>, together: Option<&Estimate>) -> Advice {
-    let untried = |finding: &AdviceFinding| {
-        finding.change().is_none() || !measured.iter().any(|before| before.change() == finding.change())
-    };
     let answer = answer(&measured, together).unwrap_or_else(|| last.answer.clone());
-    let left: Vec<AdviceFinding> = last.findings.iter().filter(|finding| untried(finding)).cloned().collect();
+    let left: Vec<AdviceFinding> =
+        last.findings.iter().filter(|finding| !was_tried(finding, &measured)).cloned().collect();
     let mut findings = [measured, left].concat();
     findings.sort_by_key(|finding| (finding.step, Reverse(finding.severity)));
     Advice { answer, findings, ..last }
@@ -126,8 +123,8 @@ pub fn conclude(last: Advice, measured: Vec<AdviceFinding>, together: Option<&Es
 
 /// `+60.0 % (+50.0 % to +70.0 %)`.
 pub fn gain_words(gain: &Estimate) -> String {
-    let ends = gain.interval().map(|(low, high)| format!("{} to {}", signed_percent(low), signed_percent(high)));
-    format!("{} ({})", signed_percent(gain.value), ends.unwrap_or_else(|| "no interval".to_owned()))
+    let ends = gain.interval().map_or_else(|| "no interval".to_owned(), signed_range);
+    format!("{} ({ends})", signed_percent(gain.value))
 }
 
 /// The one thing to do; none if nothing was measured.

@@ -40,6 +40,23 @@ const QUERIES: [&str; 6] = [
 /// What a database has, by object and aspect: `table stock`, `column s_quantity`.
 pub type DatabaseContents = BTreeMap<String, BTreeMap<String, String>>;
 
+/// A column, in the order of its table.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct SummedColumn {
+    place: usize,
+    name: String,
+    kind: String,
+}
+
+impl SummedColumn {
+    /// From its name, and from what [`QUERIES`] says it is.
+    fn of(name: &str, is: &str) -> SummedColumn {
+        let mut parts = is.splitn(3, '\t');
+        let place = parts.next().and_then(|place| place.parse().ok()).unwrap_or(0);
+        SummedColumn { place, name: name.to_owned(), kind: parts.next().unwrap_or_default().to_owned() }
+    }
+}
+
 /// A place where two databases are not the same.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Unlike {
@@ -65,20 +82,17 @@ pub fn contents(target: &mut OpenTarget, watcher: &mut dyn Watcher) -> Result<Da
     target.control.set_limit(SUMMED_WITHIN);
     target.control.run(SESSION).map_err(failed)?;
     let mut all = DatabaseContents::new();
-    let mut types: BTreeMap<String, Vec<(usize, String, String)>> = BTreeMap::new();
+    let mut columns_of: BTreeMap<String, Vec<SummedColumn>> = BTreeMap::new();
     for query in QUERIES {
         for row in target.control.rows(query).map_err(failed)?.rows {
             let [object, aspect, is] = [0, 1, 2].map(|at| row.get(at).cloned().flatten().unwrap_or_default());
             if let Some(column) = aspect.strip_prefix("column ") {
-                let mut parts = is.splitn(3, '\t');
-                let place = parts.next().and_then(|place| place.parse().ok()).unwrap_or(0);
-                let of_table = types.entry(object.clone()).or_default();
-                of_table.push((place, column.to_owned(), parts.next().unwrap_or_default().to_owned()));
+                columns_of.entry(object.clone()).or_default().push(SummedColumn::of(column, &is));
             }
             all.entry(object).or_default().insert(aspect, plain(&is));
         }
     }
-    for (object, mut columns) in types {
+    for (object, mut columns) in columns_of {
         if watcher.interrupted() {
             return Err(DataError::Interrupted);
         }
@@ -98,14 +112,13 @@ pub fn contents(target: &mut OpenTarget, watcher: &mut dyn Watcher) -> Result<Da
 
 /// What to ask of a table for its rows and two sums over them that do not depend on their order: as servers write values,
 /// text in one character set and bytes as digits, each row a CRC32.
-fn sum_query(table: &str, columns: &[(usize, String, String)]) -> String {
-    let names: Vec<String> = columns.iter().map(|(_, name, _)| identifier(name).to_string()).collect();
-    let value = |(name, (_, _, kind)): (&String, &(usize, String, String))| match is_bytes(kind) {
-        true => format!("HEX({name})"),
-        false => format!("CONVERT({name} USING utf8mb4)"),
+fn sum_query(table: &str, columns: &[SummedColumn]) -> String {
+    let value = |column: &SummedColumn| match is_bytes(&column.kind) {
+        true => format!("HEX({})", identifier(&column.name)),
+        false => format!("CONVERT({} USING utf8mb4)", identifier(&column.name)),
     };
-    let values: Vec<String> = names.iter().zip(columns).map(value).collect();
-    let nulls: Vec<String> = names.iter().map(|name| format!("ISNULL({name})")).collect();
+    let values: Vec<String> = columns.iter().map(value).collect();
+    let nulls: Vec<String> = columns.iter().map(|column| format!("ISNULL({})", identifier(&column.name))).collect();
     let row = format!("CRC32(CONCAT_WS('#', {}, CONCAT({})))", values.join(", "), nulls.join(", "));
     format!("SELECT COUNT(*), COALESCE(BIT_XOR({row}), 0), COALESCE(SUM({row}), 0) FROM {}", identifier(table))
 }
@@ -199,7 +212,8 @@ mod tests {
 
     #[test]
     fn a_sum_takes_bytes_as_digits_and_marks_what_is_null() {
-        let columns = [(1, "id".to_owned(), "int".to_owned()), (2, "b`c".to_owned(), "VARBINARY(9)".to_owned())];
+        let columns =
+            [("id", "1\tint\tNO"), ("b`c", "2\tVARBINARY(9)\tYES")].map(|(name, is)| SummedColumn::of(name, is));
         let query = sum_query("t", &columns);
         let row =
             "CRC32(CONCAT_WS('#', CONVERT(`id` USING utf8mb4), HEX(`b``c`), CONCAT(ISNULL(`id`), ISNULL(`b``c`))))";

@@ -12,6 +12,7 @@ pub mod diagnosis;
 pub mod durability;
 pub mod estimate;
 pub mod explained;
+pub mod filesystem;
 pub mod flavour;
 pub mod gate;
 pub mod io;

@@ -161,6 +161,11 @@ pub fn signed_percent(share: f64) -> String {
     format!("{} %", signed(share, share_decimals(share)))
 }
 
+/// `+1.0 % to +5.2 %`.
+pub fn signed_range(ends: (f64, f64)) -> String {
+    format!("{} to {}", signed_percent(ends.0), signed_percent(ends.1))
+}
+
 /// `+3.1`, of a share.
 pub fn signed(share: f64, decimals: usize) -> String {
     let plus = if share > 0.0 { "+" } else { "" };

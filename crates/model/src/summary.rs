@@ -235,6 +235,14 @@ pub struct LatencyMs {
     pub max: Option<f64>,
 }
 
+impl LatencyMs {
+    /// What is known of the distribution: a share, 0 to 1, and what that share of all times does not exceed, in order.
+    pub fn known(&self) -> [(f64, Option<f64>); 7] {
+        let LatencyMs { min, mean: _, p50, p90, p95, p99, p999, max } = *self;
+        [(0.0, min), (0.5, p50), (0.9, p90), (0.95, p95), (0.99, p99), (0.999, p999), (1.0, max)]
+    }
+}
+
 /// How evenly connections were served: transactions and busy seconds per connection. Means and standard deviations are
 /// over all connections there were: a whole, not a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -26,12 +26,10 @@ pub fn judge(point: &Point, objective: &Objective) -> SearchOutcome {
 
 /// What a share of all response times, 0 to 1, does not exceed.
 fn percentile(responses: &LatencyMs, wanted: f64) -> Option<f64> {
-    let LatencyMs { min, p50, p90, p95, p99, p999, max, .. } = *responses;
-    let known = [(0.0, min), (0.5, p50), (0.9, p90), (0.95, p95), (0.99, p99), (0.999, p999), (1.0, max)];
     // Rounding must not ask for more than what is known exactly.
     let wanted = wanted * (1.0 - 2.0 * f64::EPSILON);
     let mut reached = (0.0, 0.0);
-    for (share, ms) in known.into_iter().filter_map(|(share, ms)| Some((share, ms?))) {
+    for (share, ms) in responses.known().into_iter().filter_map(|(share, ms)| Some((share, ms?))) {
         if wanted <= share {
             let (below, from) = reached;
             let part = if share > below { (wanted - below) / (share - below) } else { 1.0 };

@@ -9,6 +9,7 @@ use plimsoll_model::summary::Point;
 use plimsoll_plan::knowledge::Release;
 use plimsoll_plan::knowledge::value::number;
 use plimsoll_plan::lab::file::needs::Needs;
+use plimsoll_stats::fairness::mean_stddev;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A load point and the server that carried it.
@@ -66,6 +67,13 @@ pub struct SeenContext {
     pub recovered_seconds: Option<f64>,
 }
 
+impl SeenContext {
+    /// What a crash may cost, by all that was said.
+    pub fn allowed(&self) -> BTreeSet<Class> {
+        &self.allowed | &self.needs.allowed()
+    }
+}
+
 /// How fast counters of the server moved, per second; `None` where nobody looked.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SeenRates {
@@ -120,8 +128,8 @@ impl SeenServer {
             },
             // A server elsewhere has no process here, and its memory is not this machine's.
             memory_left: left.filter(|_| !observed.server.is_empty()).map(|bytes| bytes as f64),
+            allowed: context.allowed(),
             machine: context.machine,
-            allowed: &context.allowed | &context.needs.allowed(),
             needed_ms: context.needs.latency.as_ref().and_then(|of| percentile(observed.point, of.quantile)),
             needs: context.needs,
             recovered_seconds: context.recovered_seconds,
@@ -145,15 +153,13 @@ impl SeenServer {
 /// A percentile of a load point, milliseconds: of the response time where transactions were due at a time.
 fn percentile(point: &Point, quantile: f64) -> Option<f64> {
     let of = point.response_ms.as_ref().unwrap_or(&point.latency_ms);
-    let known = [(0.5, of.p50), (0.9, of.p90), (0.95, of.p95), (0.99, of.p99), (0.999, of.p999)];
-    known.into_iter().find(|(known, _)| (known - quantile).abs() < 1e-9)?.1
+    of.known().into_iter().find(|(known, _)| (known - quantile).abs() < 1e-9)?.1
 }
 
 /// Standard deviation ÷ mean of the pages flushed in each second; none if nothing was.
 fn variation(status: &[&StatusSample]) -> Option<f64> {
     let per_second = |line: &&StatusSample| Some(line.pages_flushed? as f64 / line.seconds.max(1e-3));
     let all: Vec<f64> = status.iter().filter_map(per_second).collect();
-    let mean = all.iter().sum::<f64>() / all.len() as f64;
-    let squares = all.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (all.len() as f64 - 1.0);
-    (all.len() > 2 && mean > 0.0).then(|| squares.sqrt() / mean)
+    let (mean, deviation) = mean_stddev(&all).filter(|(mean, _)| *mean > 0.0)?;
+    (all.len() > 2).then(|| deviation / mean)
 }

@@ -1,11 +1,11 @@
 //! The answer of a lab in one sentence.
 
-use super::words::{quantity, rate_with_interval, signed_range};
+use super::words::{quantity, rate_with_interval};
 use plimsoll_model::Estimate;
 use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict, VariantComparison};
-use plimsoll_model::number::{counted, percent, short, signed_percent};
+use plimsoll_model::number::{counted, percent, short, signed_percent, signed_range};
 use plimsoll_report::lab::{storage, whole};
 use plimsoll_schedule::{EndedTrial, Quantity};
 use std::collections::BTreeMap;

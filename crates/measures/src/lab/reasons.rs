@@ -1,8 +1,8 @@
 //! What ladders and searches have found, with their reasons in words.
 
-use super::words::{change, quantity, signed_range};
+use super::words::{change, quantity};
 use plimsoll_model::lab::{Ladder, LadderStep, LoadLine};
-use plimsoll_model::number::{counted, percent, short};
+use plimsoll_model::number::{counted, percent, short, signed_range};
 use plimsoll_schedule::evidence::NoLine;
 use plimsoll_schedule::ladder::Climbed;
 use plimsoll_schedule::load_line::Sought;

@@ -2,7 +2,7 @@
 
 use plimsoll_model::Estimate;
 use plimsoll_model::Metric;
-use plimsoll_model::number::{short, signed_percent};
+use plimsoll_model::number::{short, signed_percent, signed_range};
 use plimsoll_report::interval::Measured;
 use plimsoll_schedule::Quantity;
 
@@ -32,11 +32,6 @@ pub fn change(change: &Estimate) -> String {
 /// `95 %`, `98.3 %`.
 fn confidence(change: &Estimate) -> String {
     format!("{} %", format!("{:.1}", 100.0 * change.confidence).trim_end_matches(".0"))
-}
-
-/// `+1.0 % to +5.2 %`.
-pub fn signed_range(ends: (f64, f64)) -> String {
-    format!("{} to {}", signed_percent(ends.0), signed_percent(ends.1))
 }
 
 /// `1,240 transactions per second (1,190 – 1,300)`, or what is known of the interval: `an unknown number of transactions

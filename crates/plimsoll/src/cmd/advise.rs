@@ -127,11 +127,10 @@ fn context(watched: &WatchedServer, asked_for: SeenContext) -> SeenContext {
 }
 
 fn of_file(args: &AdviseArgs, file: &Path) -> anyhow::Result<Advice> {
-    for given in [args.target.target.is_some(), args.target.server.is_some(), args.target.defaults_file.is_some()] {
-        if given {
-            let found = "--config-file is judged without a server; --for names its release, --workload measures it";
-            return Err(LabError::Refused(found.to_owned()).into());
-        }
+    let target = &args.target;
+    if target.target.is_some() || target.server.is_some() || target.defaults_file.is_some() {
+        let found = "--config-file is judged without a server; --for names its release, --workload measures it";
+        return Err(LabError::Refused(found.to_owned()).into());
     }
     judged(args, file)
 }

@@ -6,6 +6,7 @@ use super::evidence::{SheetEvidence, has};
 use super::figures::{rate, time};
 use super::{line_if_known, warning_if};
 use crate::device::WRITE_THROUGH;
+use plimsoll_model::filesystem::{UNFLUSHED, is_in_memory};
 use plimsoll_model::io::{DeviceFacts, LatencyUs, Probe, SheetLine};
 use plimsoll_model::number::three_digits;
 use plimsoll_model::{OpKind, Scalar};
@@ -22,7 +23,6 @@ const SYNCING: [u8; 5] = [1, 2, 4, 5, 17];
 const FASTEST_FLASH_US: f64 = 100.0;
 /// Nor does a spinning disk: half a revolution at 15,000 per minute is 2 ms.
 const FASTEST_DISK_US: f64 = 1000.0;
-const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 const REMOTE: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "glusterfs", "fuse.sshfs"];
 
 /// Whether files of such a file system are on another machine.
@@ -140,7 +140,7 @@ fn reaching<'a>(statement: String, survives: Survives, probes: Vec<&'a Probe>) -
 fn without_a_device<'a>(device: &DeviceFacts) -> Option<Ground<'a>> {
     let filesystem = device.filesystem.as_deref()?;
     let (statement, survives) = match filesystem {
-        memory if IN_MEMORY.contains(&memory) => {
+        memory if is_in_memory(memory) => {
             let why = "keeps files in memory: nothing here survives a restart, whatever fsync returns.";
             (format!("{memory} {why}"), Survives::No)
         }
@@ -184,7 +184,7 @@ fn counted<'a>(evidence: &SheetEvidence<'a>) -> Option<Ground<'a>> {
             overwriting,
         ));
     }
-    if let Some(option) = ["barrier=0", "nobarrier"].into_iter().find(|option| has_option(device, option)) {
+    if let Some(option) = UNFLUSHED.into_iter().find(|option| has_option(device, option)) {
         return Some(not_reached(
             &format!("the file system is mounted with {option}; remove that option"),
             overwriting,

@@ -6,13 +6,12 @@ use super::{SeenServer, WORTH};
 use WindowVerdict::{Fine, Found, Unseen};
 use plimsoll_model::advice::Severity;
 use plimsoll_model::diagnosis::Bottleneck;
+use plimsoll_model::filesystem::{UNFLUSHED, is_in_memory};
 use plimsoll_model::number::binary_size;
 
 /// What a kernel reads ahead by itself, bytes; more is somebody's choice.
 const USUAL_READ_AHEAD: u64 = 131_072;
 const MACHINE: &str = "facts of the server’s machine";
-/// File systems whose files are gone when the machine is.
-const OF_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// Judges the machine, where it is known; `what` is wrong with it, if anything.
 fn of_machine(seen: &SeenServer, what: impl FnOnce(&SeenMachine) -> Option<WindowFinding>) -> WindowVerdict {
@@ -77,7 +76,7 @@ pub fn read_ahead(seen: &SeenServer) -> WindowVerdict {
 pub fn mount(seen: &SeenServer) -> WindowVerdict {
     of_machine(seen, |machine| {
         let filesystem = machine.filesystem.as_deref()?;
-        if OF_MEMORY.contains(&filesystem) {
+        if is_in_memory(filesystem) {
             let found = format!("the data are on {filesystem}");
             return Some(outside(
                 Severity::Critical,
@@ -88,7 +87,7 @@ pub fn mount(seen: &SeenServer) -> WindowVerdict {
         }
         let given =
             |names: &[&str]| machine.mount_options.iter().find(|option| names.contains(&option.as_str())).cloned();
-        if let Some(option) = given(&["nobarrier", "barrier=0"]) {
+        if let Some(option) = given(&UNFLUSHED) {
             let why = "The device is not told to keep what it has acknowledged: a power cut may cost any page.";
             let advised = "mount without it, unless the device keeps its cache through a power cut";
             return Some(outside(Severity::Critical, format!("the data are mounted with {option}"), advised, why));

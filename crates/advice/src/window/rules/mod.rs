@@ -7,8 +7,8 @@ mod machine;
 mod needs;
 mod pages;
 mod statements;
+mod switches;
 mod threads;
-mod trials;
 
 use super::seen::SeenServer;
 use super::{WindowFinding, WindowVerdict};
@@ -42,11 +42,11 @@ pub const RULES: [WindowRule; 43] = [
     rule("redo.group", AdviceStep::Io, commits::grouped),
     rule("redo.buffer", AdviceStep::Io, commits::log_buffer),
     rule("redo.small", AdviceStep::Io, pages::redo_small),
-    rule("redo.writer-threads", AdviceStep::Io, trials::log_writers),
+    rule("redo.writer-threads", AdviceStep::Io, switches::log_writers),
     rule("flush.furious", AdviceStep::Io, pages::furious),
     rule("flush.over", AdviceStep::Io, pages::eager),
     rule("flush.neighbors", AdviceStep::Io, host::neighbours),
-    rule("dblwr.cost", AdviceStep::Io, trials::doublewrite),
+    rule("dblwr.cost", AdviceStep::Io, switches::doublewrite),
     rule("io.method", AdviceStep::Io, pages::flush_method),
     rule("mem.pool-small", AdviceStep::Memory, pages::pool_small),
     rule("mem.wait-free", AdviceStep::Memory, pages::wait_free),
@@ -54,15 +54,15 @@ pub const RULES: [WindowRule; 43] = [
     rule("host.thp", AdviceStep::Memory, host::huge_pages),
     rule("host.numa", AdviceStep::Memory, host::nodes),
     rule("conc.limit", AdviceStep::Memory, threads::limit),
-    rule("conc.peak", AdviceStep::Memory, trials::crowd),
+    rule("conc.peak", AdviceStep::Memory, switches::crowd),
     rule("conc.max-used", AdviceStep::Memory, threads::connections),
     rule("conc.threads-created", AdviceStep::Memory, threads::created),
     rule("tc.overflow", AdviceStep::Memory, threads::table_cache),
     rule("sort.merge", AdviceStep::Memory, statements::sorts),
     rule("tmp.disk", AdviceStep::Memory, statements::temporary_tables),
-    rule("cpu.ahi", AdviceStep::Memory, trials::hash_index),
-    rule("pfs.cost", AdviceStep::Memory, trials::instruments),
-    rule("qc.on", AdviceStep::Memory, trials::query_cache),
+    rule("cpu.ahi", AdviceStep::Memory, switches::hash_index),
+    rule("pfs.cost", AdviceStep::Memory, switches::instruments),
+    rule("qc.on", AdviceStep::Memory, switches::query_cache),
     rule("io.mount", AdviceStep::FileSystem, host::mount),
     rule("io.scheduler", AdviceStep::FileSystem, host::scheduler),
     rule("io.readahead", AdviceStep::FileSystem, host::read_ahead),

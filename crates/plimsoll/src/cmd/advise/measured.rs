@@ -9,7 +9,7 @@ use crate::args::{AdviseArgs, MeasureArgs};
 use crate::terminal::{self, Progress};
 use anyhow::Context;
 use plimsoll_advice::measured::{
-    affordable, conclude, gain_words, kept_settings, option_file as written, proposals, rung, with_worth,
+    MOST_ROUNDS, affordable, conclude, gain_words, kept_settings, option_file as written, proposals, rung, with_worth,
 };
 use plimsoll_advice::window::LEAST_SECONDS;
 use plimsoll_advice::window::seen::SeenContext;
@@ -39,8 +39,6 @@ use std::time::{Duration, Instant};
 const EACH: Duration = Duration::from_secs(10);
 /// Share of the time that is kept for what all of it brings together.
 const RESERVED: f64 = 0.2;
-/// In a plan that somebody else will run.
-const MOST_ROUNDS: u32 = 40;
 /// The seed of the data.
 const DATA_SEED: u64 = 1;
 /// How long a ladder waits for a quiet machine.
@@ -71,8 +69,7 @@ pub fn run(args: &AdviseArgs, workload: &str, asked_for: &SeenContext) -> anyhow
     }
     let mut told = conclude(advice, lab.measured, together.as_ref());
     let lines = left_out.iter().filter_map(|finding| finding.line.as_deref());
-    told.unseen
-        .extend(lines.map(|line| format!("{line} was not tried: there was no time left; a longer --measure would")));
+    told.unseen.extend(lines.map(|line| format!("{line} was not tried: a longer --measure would")));
     told.looked_at.extend(lab.recordings.iter().map(|path| format!("recording {}", path.display())));
     Ok((told, code))
 }
@@ -299,7 +296,7 @@ fn draft(args: &AdviseArgs, asked_for: &SeenContext, workload: &str) -> anyhow::
         warmup: of.warmup.clone(),
         measure_seconds: args.time.unwrap_or(EACH).as_secs_f64(),
         noisy_host: of.noisy_host,
-        allow: (&asked_for.allowed | &asked_for.needs.allowed()).into_iter().collect(),
+        allow: asked_for.allowed().into_iter().collect(),
         asks: DraftAsks::Look,
     })
 }

@@ -7,9 +7,10 @@ use crate::args::AdviseArgs;
 use crate::terminal;
 use anyhow::Context;
 use plimsoll_host::Home;
+use plimsoll_host::replace::replace;
 use plimsoll_lab::LabError;
-use plimsoll_model::Flavour;
 use plimsoll_model::advice::{AdviceFinding, AdviceStep};
+use plimsoll_plan::knowledge::Release;
 use plimsoll_plan::lab::file::needs::needs;
 use plimsoll_plan::quantity;
 use plimsoll_server::find::{Selector, find};
@@ -123,7 +124,6 @@ impl<E: Into<anyhow::Error>> From<E> for Stop {
 /// What was answered and found so far.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct WalkRecord {
-    schema_version: u32,
     answers: BTreeMap<String, String>,
     /// Steps that are done and need not be done again.
     done: Vec<AdviceStep>,
@@ -143,7 +143,7 @@ impl Walk {
         let record = match fs::read(&path) {
             Ok(bytes) if !anew => serde_json::from_slice(&bytes)
                 .with_context(|| format!("{} cannot be read; --anew begins another walk", path.display()))?,
-            _ => WalkRecord { schema_version: 1, ..WalkRecord::default() },
+            _ => WalkRecord::default(),
         };
         Ok(Walk { directory, record })
     }
@@ -257,9 +257,8 @@ impl Walk {
     fn release(&self) -> Result<String, Stop> {
         let selector = self.answer("server").unwrap_or("auto").parse::<Selector>()?;
         let build = find(&selector)?;
-        let release = plimsoll_plan::knowledge::Release::of(build.flavour, &build.version);
-        let vendor = if release.flavour == Flavour::MySql { "mysql" } else { "mariadb" };
-        Ok(format!("{vendor}-{}.{}", release.version.0, release.version.1))
+        let Release { flavour, version: (major, minor, _) } = Release::of(build.flavour, &build.version);
+        Ok(format!("{flavour}-{major}.{minor}"))
     }
 
     /// Asks until there is an answer that can be taken, unless it was answered before.
@@ -319,9 +318,9 @@ impl Walk {
 
     fn keep(&self) -> anyhow::Result<()> {
         let path = self.directory.join(KEPT);
-        let text = serde_json::to_string_pretty(&self.record)?;
+        let text = serde_json::to_vec_pretty(&self.record)?;
         fs::create_dir_all(&self.directory)?;
-        fs::write(&path, text).with_context(|| format!("the walk cannot be kept: {}", path.display()))
+        replace(&path, &text).with_context(|| format!("the walk cannot be kept: {}", path.display()))
     }
 
     fn note(&self, text: &str) {

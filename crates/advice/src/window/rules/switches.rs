@@ -1,5 +1,5 @@
-//! What is worth a try where the server's CPUs or its latches limit: no counter says what it would bring, so that it is only
-//! good to know until it is measured.
+//! What is switched on or off: mostly where the server's CPUs or its latches limit. No counter says what that would bring, so that
+//! it is only good to know until it is measured.
 
 use super::super::{WindowFinding, WindowVerdict, share_words};
 use super::{MUCH, SeenServer};
