@@ -40,9 +40,6 @@ pub struct AdviseArgs {
     #[arg(long = "for", value_name = "RELEASE", value_parser = Release::parse, requires = "config_file",
           conflicts_with = "workload")]
     pub release: Option<Release>,
-    /// Watch a server that others load: it is asked SHOW and SET alone, and any login will do.
-    #[command(flatten)]
-    pub target: TargetArgs,
     /// How long to watch a target (60s), or how long each trial of a workload is measured (10s).
     #[arg(long, value_parser = duration, value_name = "DURATION")]
     pub time: Option<Duration>,
@@ -74,6 +71,10 @@ pub struct AdviseArgs {
     /// Exit 1 if there is a finding as severe as this.
     #[arg(long, value_enum, value_name = "SEVERITY")]
     pub fail_on: Option<FailOn>,
+    // What has a heading of its own comes last: a heading holds for all that follows it.
+    /// Watch a server that others load: it is asked SHOW and SET alone, and any login will do.
+    #[command(flatten)]
+    pub target: TargetArgs,
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
