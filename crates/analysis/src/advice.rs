@@ -1,4 +1,4 @@
-//! What a recording calls for: advice for the load point of it that carried most.
+//! What a recording calls for: advice for the load point of it that carried most, of those that nothing disturbed.
 
 use crate::error::AnalysisError;
 use crate::trial::{effective, observed, point};
@@ -22,9 +22,8 @@ pub fn advice(view: &RecordingView, asked_for: &SeenContext) -> Result<Advice, A
     let mut most: Option<(&TrialView, Point)> = None;
     for trial in &view.trials {
         let Some(point) = point(trial)? else { continue };
-        let carries_more =
-            |(_, best): &(&TrialView, Point)| point.transactions_per_second > best.transactions_per_second;
-        if most.as_ref().is_none_or(carries_more) {
+        let worth = |point: &Point| (!point.is_disturbed(), point.transactions_per_second);
+        if most.as_ref().is_none_or(|(_, best)| worth(&point) > worth(best)) {
             most = Some((trial, point));
         }
     }
@@ -33,7 +32,13 @@ pub fn advice(view: &RecordingView, asked_for: &SeenContext) -> Result<Advice, A
     let settings = effective(trial);
     let context =
         SeenContext { machine: machine_of(view, trial), recovered_seconds: recovered(trial), ..asked_for.clone() };
-    advice_of(&format!("{name}, {}", asked(trial)), &observed(trial, &point, &settings), context)
+    let mut advice = advice_of(&format!("{name}, {}", asked(trial)), &observed(trial, &point, &settings), context)?;
+    if point.is_disturbed() {
+        let why =
+            "what it calls for on a quiet machine: other work took part of this one at all load points; run it again";
+        advice.unseen.push(why.to_owned());
+    }
+    Ok(advice)
 }
 
 /// What was observed of a server calls for; `about` says what was observed.

@@ -2,7 +2,8 @@
 //! [`bottlenecks_storage`](crate::bottlenecks_storage).
 
 use crate::harness::{Lab, run};
-use plimsoll_model::advice::Advice;
+use plimsoll_advice::window::seen::SeenContext;
+use plimsoll_model::Class;
 use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Diagnosis};
 use plimsoll_testkit::groups::CpuGroup;
 use plimsoll_testkit::proxy::DelayingProxy;
@@ -13,6 +14,8 @@ use std::time::Duration;
 
 /// Whatever else the machine is at may hide a bottleneck; it must never make another of it.
 const TRIES: u32 = 3;
+/// Of a shorter run rules say nothing, seconds.
+const ADVISED: u32 = 6;
 /// The proxy delays by so much each way.
 const FAR: Duration = Duration::from_millis(5);
 /// One table of ten thousand rows, which fits everywhere.
@@ -30,16 +33,16 @@ pub fn diagnosed(recording: &Path) -> Diagnosis {
     found
 }
 
-/// A planted bottleneck is named in one of a few tries, and none of them names another one. Where others keep the
-/// machine busy all the time, those that look like a lack of CPU are not to be known.
+/// A planted bottleneck is named in one of a few tries, and none of them names another one; these rules of `plimsoll advise`
+/// speak of it. Where others keep the machine busy all the time, those that look like a lack of CPU are not to be known.
 #[track_caller]
-pub fn names(planted: Bottleneck, mut tried: impl FnMut() -> Diagnosis) {
+pub fn names(lab: &Lab, planted: Bottleneck, rules: &[&str], mut tried: impl FnMut() -> Diagnosis) {
     let _alone = timed_run();
     let mut sentences = Vec::new();
     for _ in 0..TRIES {
         let found = tried();
         match found.verdict {
-            BottleneckVerdict::Limited(named) if named == planted => return,
+            BottleneckVerdict::Limited(named) if named == planted => return lab.calls_for(rules),
             BottleneckVerdict::NotClear => sentences.push(found.sentence),
             _ => panic!("{planted:?} was planted: {found:#?}"),
         }
@@ -59,12 +62,15 @@ impl Lab {
         diagnosed(&self.recordings().pop().expect("there is a recording"))
     }
 
-    /// What the last recording calls for.
+    /// The last recording calls for what these rules advise, where a crash may cost the last second and torn pages.
     #[track_caller]
-    pub fn last_advice(&self) -> Advice {
+    fn calls_for(&self, rules: &[&str]) {
         let view = plimsoll_record::read::open(&self.recordings().pop().expect("there is a recording"));
-        plimsoll_analysis::advice::advice(&view.expect("it can be read"), &Default::default())
-            .expect("something was measured")
+        let asked_for = SeenContext { allowed: [Class::D1, Class::D2].into(), ..SeenContext::default() };
+        let advice = plimsoll_analysis::advice::advice(&view.expect("it can be read"), &asked_for)
+            .expect("something was measured");
+        let found = |rule: &&str| advice.findings.iter().any(|finding| finding.rule == *rule);
+        assert!(rules.iter().all(found), "of {rules:?} all should speak: {advice:#?}");
     }
 
     /// A server that is up with these options, and its data.
@@ -76,8 +82,8 @@ impl Lab {
 
     /// What limits the server that is up, with these words on the command line.
     #[track_caller]
-    fn runs(&self, words: &str) -> Diagnosis {
-        self.runs_for(3, words, |command| command)
+    fn runs(&self, seconds: u32, words: &str) -> Diagnosis {
+        self.runs_for(seconds, words, |command| command)
     }
 
     #[track_caller]
@@ -101,35 +107,39 @@ impl Lab {
     }
 }
 
+/// What only helps where CPUs limit.
+const OF_CPU: [&str; 2] = ["cpu.bound", "cpu.ahi"];
+const OF_CPU_ON_MYSQL: [&str; 3] = ["cpu.bound", "cpu.ahi", "redo.writer-threads"];
+
 /// The load generator has the other core.
-fn a_server_on_one_core_is_limited_by_it(lab: &Lab) {
+fn a_server_on_one_core_is_limited_by_it(lab: &Lab, rules: &[&str]) {
     let plan = "cpus = [1]\nclient_cpus = [0]\n\
                 [workload]\nkind = \"oltp_point_select\"\ntables = 1\ntable_size = 10000\n\
                 [load]\nconnections = [16]\n\
-                [trials]\nwarmup = \"500ms\"\nmeasure = \"3s\"\nrounds = 1";
-    names(Bottleneck::Cpu, || lab.plans(plan));
+                [trials]\nwarmup = \"500ms\"\nmeasure = \"6s\"\nrounds = 1";
+    names(lab, Bottleneck::Cpu, rules, || lab.plans(plan));
 }
 
 #[test]
 #[ignore = "takes half a minute; make test-all"]
 fn a_server_on_one_core_is_limited_by_it_on_mariadb() {
     let Some(lab) = Lab::mariadb_alone() else { return };
-    a_server_on_one_core_is_limited_by_it(&lab);
+    a_server_on_one_core_is_limited_by_it(&lab, &OF_CPU);
 }
 
 #[test]
 #[ignore = "takes half a minute; make test-all"]
 fn a_server_on_one_core_is_limited_by_it_on_mysql() {
     let Some(lab) = Lab::mysql_alone() else { return };
-    a_server_on_one_core_is_limited_by_it(&lab);
+    a_server_on_one_core_is_limited_by_it(&lab, &OF_CPU_ON_MYSQL);
 }
 
 /// The server is up before, and so outside of the group.
 fn a_load_generator_with_a_quota_is_the_limit(lab: &Lab) {
     let Some(group) = CpuGroup::of(0.15) else { return };
     lab.serves("");
-    names(Bottleneck::Client, || {
-        lab.runs_for(3, &format!("{SELECTS} --connections 16"), |command| group.within(&command))
+    names(lab, Bottleneck::Client, &["client.bound"], || {
+        lab.runs_for(ADVISED, &format!("{SELECTS} --connections 16"), |command| group.within(&command))
     });
 }
 
@@ -151,7 +161,7 @@ fn a_server_with_a_quota_is_throttled(lab: &Lab) {
     let Some(group) = CpuGroup::of(0.2) else { return };
     lab.serves("");
     group.takes(lab.server_pid());
-    names(Bottleneck::Throttled, || lab.runs(&format!("{SELECTS} --connections 16")));
+    names(lab, Bottleneck::Throttled, &["host.throttle"], || lab.runs(ADVISED, &format!("{SELECTS} --connections 16")));
 }
 
 #[test]
@@ -202,7 +212,7 @@ fn a_server_short_of_memory_is_limited_by_it_on_mariadb() {
     if !Path::new("/proc/pressure/memory").exists() {
         return skip("this kernel does not tell who waits for memory");
     }
-    names(Bottleneck::Memory, || lab.plans(SHORT_OF_MEMORY));
+    names(&lab, Bottleneck::Memory, &["mem.too-much"], || lab.plans(SHORT_OF_MEMORY));
 }
 
 #[test]
@@ -211,28 +221,28 @@ fn a_pool_of_one_thread_is_the_limit_on_mariadb() {
     let Some(lab) = Lab::mariadb_alone() else { return };
     lab.serves("--set thread_handling=pool-of-threads --set thread_pool_size=1");
     // Threads are looked at once a second, and few looks do not count.
-    names(Bottleneck::Threads, || lab.runs_for(8, &format!("{SELECTS} --connections 16"), |command| command));
+    names(&lab, Bottleneck::Threads, &["conc.limit"], || lab.runs(8, &format!("{SELECTS} --connections 16")));
 }
 
 /// The server listens on a socket, the load comes over TCP.
-fn a_server_far_away_is_limited_by_the_network(lab: &Lab) {
+fn a_server_far_away_is_limited_by_the_network(lab: &Lab, seconds: u32, rules: &[&str]) {
     lab.serves("");
     let proxy = DelayingProxy::to(&lab.socket(), FAR);
     let target = format!("--target mysql://root@{}/sbtest?ssl-mode=disabled", proxy.address);
-    names(Bottleneck::Network, || lab.runs(&format!("{SELECTS} --connections 8 {target}")));
+    names(lab, Bottleneck::Network, rules, || lab.runs(seconds, &format!("{SELECTS} --connections 8 {target}")));
 }
 
 #[test]
 fn a_server_far_away_is_limited_by_the_network_on_mariadb() {
     let Some(lab) = Lab::mariadb_alone() else { return };
-    a_server_far_away_is_limited_by_the_network(&lab);
+    a_server_far_away_is_limited_by_the_network(&lab, 3, &[]);
 }
 
 #[test]
 #[ignore = "takes half a minute; make test-all"]
 fn a_server_far_away_is_limited_by_the_network_on_mysql() {
     let Some(lab) = Lab::mysql_alone() else { return };
-    a_server_far_away_is_limited_by_the_network(&lab);
+    a_server_far_away_is_limited_by_the_network(&lab, ADVISED, &["net.round-trips"]);
 }
 
 /// A rate far below what it can carry.
@@ -241,7 +251,7 @@ fn a_server_with_room_is_blamed_for_nothing(lab: &Lab) {
     let _alone = timed_run();
     let mut sentences = Vec::new();
     for _ in 0..TRIES {
-        let found = lab.runs(&format!("{SELECTS} --connections 16 --rate 200"));
+        let found = lab.runs(3, &format!("{SELECTS} --connections 16 --rate 200"));
         match found.verdict {
             BottleneckVerdict::NotLimited => return,
             // What others take now and then may look like a rate that was not kept.
@@ -269,7 +279,7 @@ fn a_server_with_room_is_blamed_for_nothing_on_mysql() {
 fn a_closed_loop_on_shared_cores_is_limited_by_cpu(lab: &Lab) {
     lab.serves("");
     let _alone = timed_run();
-    let found = lab.runs(&format!("{SELECTS} --connections 16"));
+    let found = lab.runs(3, &format!("{SELECTS} --connections 16"));
     let is_cpu = |bottleneck| matches!(bottleneck, Bottleneck::Cpu | Bottleneck::Client);
     match found.verdict {
         BottleneckVerdict::Limited(named) => assert!(is_cpu(named), "{found:#?}"),

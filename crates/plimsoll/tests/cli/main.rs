@@ -5,6 +5,7 @@
 
 mod advice;
 mod advice_measured;
+mod advice_rules;
 mod bottlenecks;
 mod bottlenecks_storage;
 mod compare;

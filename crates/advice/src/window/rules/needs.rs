@@ -13,7 +13,7 @@ const LEAST_REDO: f64 = 67_108_864.0;
 pub fn latency(seen: &SeenServer) -> WindowVerdict {
     let Some(needed) = &seen.needs.latency else { return Fine };
     let Some(measured) = seen.needed_ms else { return Unseen("the percentile of the latency that is needed") };
-    if measured < needed.limit_ms {
+    if measured <= needed.limit_ms {
         return Fine;
     }
     Found(WindowFinding {
