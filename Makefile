@@ -19,6 +19,8 @@ NETWORK_PACKAGES := tgt qemu-system-common qemu-utils qemu-block-extra nfs-ganes
 # For the scripts of report and dashboard; whoever has npm has node.
 WEB_PACKAGES := $(if $(shell command -v npm),,nodejs npm)
 TEST_PACKAGES := $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench chromium
+# Those whose advice is tried, where it is asked for; MySQLTuner needs more clients than our tests.
+ADVISORS := $(if $(findstring advise,$(ARGS)),mysqltuner percona-toolkit mariadb-client)
 # `--server /path/to/mysqld` needs none of ours.
 OWN_SERVER := $(findstring --server /,$(ARGS))$(findstring --server=/,$(ARGS))
 
@@ -82,7 +84,7 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	exit $$status
 
 bench: ## Plimsoll against its peers on this machine: medians, spreads, ratios
-	@scripts/install-packages $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench fio
+	@scripts/install-packages $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench fio $(ADVISORS)
 	@cargo build --release --locked --package plimsoll --package plimsoll-bench
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
 	exec $(TARGET)/release/plimsoll-bench $(ARGS)

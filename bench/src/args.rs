@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use crate::peers::brought::{Brought, GO_TPC, HOW, SYSBENCH_TPCC};
+use crate::peers::brought::{Brought, GO_TPC, HOW, MYSQLTUNER, SYSBENCH_TPCC};
 use crate::peers::{AccessPattern, IoEngine};
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use plimsoll_model::Build;
@@ -15,11 +15,12 @@ use std::path::PathBuf;
 #[command(disable_help_subcommand = true, after_help = HOW)]
 pub struct Args {
     /// Server to compare on: mariadb, mysql, or a path; a list, or repeated. [default: the first found for everything,
-    /// the other flavour for `point-select`, `read-write`, `load` and `telemetry`; mysql is also looked for in
+    /// the other flavour for `point-select`, `read-write`, `load`, `sysbench`, `telemetry` and `advise`; mysql is also looked for in
     /// PLIMSOLL_TEST_MYSQL]
     #[arg(long, value_delimiter = ',', value_parser = selector, value_name = "SERVER", value_hint = ValueHint::FilePath)]
     pub server: Vec<Selector>,
-    /// Only these comparisons; a list, or repeated.
+    /// Only these comparisons; a list, or repeated. [default: all but `advise`, which takes hours and goes on where it was
+    /// stopped if --home is given]
     #[arg(long, value_delimiter = ',', value_enum, value_name = "NAME")]
     pub only: Vec<BenchSuite>,
     /// How often each contestant runs.
@@ -109,6 +110,7 @@ pub enum BenchSuite {
     Telemetry,
     Lab,
     Verdicts,
+    Advise,
     Live,
     TpccLoad,
     TpccSysbench,
@@ -120,7 +122,7 @@ pub enum BenchSuite {
 }
 
 impl BenchSuite {
-    pub const ALL: [BenchSuite; 18] = [
+    pub const ALL: [BenchSuite; 19] = [
         BenchSuite::PointSelect,
         BenchSuite::ReadWrite,
         BenchSuite::Connections,
@@ -131,6 +133,7 @@ impl BenchSuite {
         BenchSuite::Telemetry,
         BenchSuite::Lab,
         BenchSuite::Verdicts,
+        BenchSuite::Advise,
         BenchSuite::Live,
         BenchSuite::TpccLoad,
         BenchSuite::TpccSysbench,
@@ -151,6 +154,7 @@ impl BenchSuite {
             BenchSuite::Telemetry => "telemetry",
             BenchSuite::Lab => "lab",
             BenchSuite::Verdicts => "verdicts",
+            BenchSuite::Advise => "advise",
             BenchSuite::Live => "live",
             BenchSuite::Packaged => "packaged",
             BenchSuite::Sysbench => "sysbench",
@@ -170,6 +174,7 @@ impl BenchSuite {
             BenchSuite::TpccLoad => true,
             BenchSuite::TpccSysbench => *peer == SYSBENCH_TPCC,
             BenchSuite::TpccGo => *peer == GO_TPC,
+            BenchSuite::Advise => *peer == MYSQLTUNER,
             BenchSuite::PointSelect | BenchSuite::ReadWrite | BenchSuite::Connections | BenchSuite::Load => false,
             BenchSuite::Lab
             | BenchSuite::Verdicts
@@ -188,6 +193,11 @@ impl BenchSuite {
         matches!(self, BenchSuite::IoFio | BenchSuite::IoSysbench | BenchSuite::IoNull)
     }
 
+    /// Whether it takes so long that it is made only for those who name it.
+    pub fn is_by_name_only(self) -> bool {
+        self == BenchSuite::Advise
+    }
+
     /// Whether its ratio depends on the flavour of the server.
     pub fn depends_on_server(self) -> bool {
         matches!(
@@ -197,6 +207,7 @@ impl BenchSuite {
                 | BenchSuite::Load
                 | BenchSuite::Sysbench
                 | BenchSuite::Telemetry
+                | BenchSuite::Advise
         )
     }
 
@@ -250,7 +261,7 @@ mod tests {
         let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
         assert!(std::fs::read_to_string(readme).unwrap().contains("`make bench ARGS=--help` says how"));
         let help = Args::try_parse_from(["bench", "--help"]).unwrap_err().to_string();
-        assert!([SYSBENCH_TPCC.name, GO_TPC.name].iter().all(|peer| help.contains(peer)), "{help}");
+        assert!([SYSBENCH_TPCC.name, GO_TPC.name, MYSQLTUNER.name].iter().all(|peer| help.contains(peer)), "{help}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use plimsoll_host::process::{Lifetime, spawn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::fs::{self, File};
 use std::io;
 use std::mem::MaybeUninit;
@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 /// How often its memory is looked at. What the kernel keeps is a high-water mark, so little is missed.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// How long it may take to end once it is asked to.
+const TIDIES_UP: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 /// Lines of its output that say why it failed.
 const TAIL: usize = 8;
 
@@ -55,8 +57,7 @@ pub fn run(
     let mut child = spawn(command, Lifetime::WithPlimsoll).with_context(|| format!("starting {name}"))?;
     let watched = watch(&child, started + patience, interrupted);
     if watched.is_err() {
-        // It may have ended by itself in between.
-        let _ = child.kill();
+        stop(&mut child);
     }
     let (status, cpu) = reap(&mut child).with_context(|| format!("waiting for {name}"))?;
     let wall = started.elapsed();
@@ -69,6 +70,17 @@ pub fn run(
         bail!("{name} failed ({status}): {}", lines[lines.len().saturating_sub(TAIL)..].join("\n"));
     }
     Ok(FinishedProcess { stdout: output, cpu, wall, resident_bytes })
+}
+
+/// Asks it to end, so that it takes down what it has built; kills it if it does not.
+fn stop(child: &mut Child) {
+    let pid = Pid::from_child(child);
+    // It may have ended by itself in between.
+    let _ = kill_process(pid, Signal::TERM);
+    if let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) {
+        let _ = poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(&TIDIES_UP));
+    }
+    let _ = child.kill();
 }
 
 /// Waits until the process has ended, without reaping it; returns its largest resident memory, bytes.

@@ -1,6 +1,6 @@
 //! Plimsoll against its peers on this machine: sysbench, sysbench-tpcc, go-tpc, a bare send/receive loop, and
-//! `LOAD DATA LOCAL` of prepared files, in turn on one private server; fio and sysbench's fileio, in turn on one file. It
-//! prints medians, spreads and pair-by-pair ratios.
+//! `LOAD DATA LOCAL` of prepared files, in turn on one private server; fio and sysbench's fileio, in turn on one file;
+//! MySQLTuner and pt-variable-advisor, whose advice is tried. It prints medians, spreads and pair-by-pair ratios.
 //!
 //! It never asserts an absolute number, and never measures a contestant by anything but the same ruler: a process
 //! of its own, its CPU time from the kernel when it ends. Nothing is subtracted from anybody.
@@ -24,7 +24,7 @@ use args::{Args, BenchCommand, BenchSuite};
 use clap::Parser;
 use compare::{BenchExtent, PeerComparison};
 use ground::Ground;
-use peers::brought::{GO_TPC, SYSBENCH_TPCC};
+use peers::brought::{GO_TPC, MYSQLTUNER, SYSBENCH_TPCC};
 use plimsoll_host::Home;
 use plimsoll_model::Build;
 use plimsoll_server::find::Selector;
@@ -148,7 +148,11 @@ fn about(args: &Args, tools: &Tools) -> String {
 
 /// The suites that were asked for, of one sort.
 fn wanted(args: &Args, sort: impl Fn(BenchSuite) -> bool) -> Vec<BenchSuite> {
-    let is_wanted = |suite: &BenchSuite| sort(*suite) && (args.only.is_empty() || args.only.contains(suite));
+    let is_asked_for = |suite: &BenchSuite| match args.only.is_empty() {
+        true => !suite.is_by_name_only(),
+        false => args.only.contains(suite),
+    };
+    let is_wanted = |suite: &BenchSuite| sort(*suite) && is_asked_for(suite);
     BenchSuite::ALL.into_iter().filter(is_wanted).collect()
 }
 
@@ -185,7 +189,9 @@ fn announce(args: &Args, storage: &[BenchSuite], stages: &[(Build, Vec<BenchSuit
     for (build, suites) in stages {
         eprintln!("  {} {}: {}", build.flavour, build.version, names(suites));
     }
-    for (peer, place) in [(&GO_TPC, &tools.go_tpc), (&SYSBENCH_TPCC, &tools.sysbench_tpcc)] {
+    for (peer, place) in
+        [(&GO_TPC, &tools.go_tpc), (&SYSBENCH_TPCC, &tools.sysbench_tpcc), (&MYSQLTUNER, &tools.mysqltuner)]
+    {
         if place.is_none() && suites().any(|suite| suite.needs(peer)) {
             eprintln!("WARNING: {}", peer.missing());
         }

@@ -7,10 +7,14 @@ pub fn comparison(comparison: &PeerComparison, markdown: bool) -> String {
     let header = ["", "median", "quartiles", "min – max", "target", ""];
     let rows: Vec<_> = comparison.rows.iter().map(cells).collect();
     // A comparison that was left out has nothing but its notes.
-    let table = if rows.is_empty() { String::new() } else { table(&header.map(str::to_owned), &rows, markdown) };
+    let mut tables = if rows.is_empty() { String::new() } else { table(&header.map(str::to_owned), &rows, markdown) };
+    if let Some(counts) = &comparison.counts {
+        let header: Vec<String> = counts.header.iter().map(|name| (*name).to_owned()).collect();
+        tables += &table(&header, &counts.rows, markdown);
+    }
     let (heading, bullet) = if markdown { ("## ", "- ") } else { ("", "  ") };
     let notes: String = comparison.notes.iter().map(|note| format!("{bullet}{note}\n")).collect();
-    format!("\n{heading}{}\n\n{table}{}{notes}", comparison.title, if notes.is_empty() { "" } else { "\n" })
+    format!("\n{heading}{}\n\n{tables}{}{notes}", comparison.title, if notes.is_empty() { "" } else { "\n" })
 }
 
 /// What it all comes to.
@@ -55,21 +59,22 @@ fn verdict(met: Option<bool>) -> String {
     .to_owned()
 }
 
-fn table<const N: usize>(header: &[String; N], rows: &[[String; N]], markdown: bool) -> String {
-    let lines = || std::iter::once(header).chain(rows);
-    let widths: [usize; N] =
-        std::array::from_fn(|column| lines().map(|cells| cells[column].chars().count()).max().unwrap_or(0));
+fn table(header: &[String], rows: &[impl AsRef<[String]>], markdown: bool) -> String {
+    let lines = || std::iter::once(header).chain(rows.iter().map(AsRef::as_ref));
+    let width = |column: usize| lines().map(|cells| cells[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
     let (open, between) = if markdown { ("| ", " | ") } else { ("", "  ") };
-    let line = |cells: &[String; N]| {
-        let padded: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+    let line = |cells: &[String]| {
+        let padded: Vec<String> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         let line = format!("{open}{}", padded.join(between));
         if markdown { format!("{line} |\n") } else { format!("{}\n", line.trim_end()) }
     };
+    let dashes = |more: usize| widths.iter().map(move |width| "-".repeat(width + more)).collect::<Vec<_>>();
     let rule = match markdown {
-        true => format!("|{}\n", widths.map(|width| format!("{}|", "-".repeat(width + 2))).concat()),
-        false => format!("{}\n", widths.map(|width| "-".repeat(width)).join(between)),
+        true => format!("|{}|\n", dashes(2).join("|")),
+        false => format!("{}\n", dashes(0).join(between)),
     };
-    line(header) + &rule + &rows.iter().map(line).collect::<String>()
+    line(header) + &rule + &rows.iter().map(|cells| line(cells.as_ref())).collect::<String>()
 }
 
 #[cfg(test)]

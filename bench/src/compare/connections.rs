@@ -56,7 +56,7 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
         resident.finding("connections-2000-memory", arena),
     ];
     let rows = vec![rate("plimsoll", &ours), rate("sysbench", &theirs), fewest, resident, memory("sysbench", &theirs)];
-    Ok(PeerComparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes, ..PeerComparison::default() })
 }
 
 /// Here the worst round decides, not the median.

@@ -40,9 +40,7 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
     fs::write(&script, SCRIPT)?;
     let mut all = PeerComparison {
         title: format!("sysbench on {}: the same command line, Unix socket", arena.label()),
-        rows: Vec::new(),
-        findings: Vec::new(),
-        notes: Vec::new(),
+        ..PeerComparison::default()
     };
     own_script(arena, extent, &script, &mut all)?;
     bundled_test(arena, extent, &mut all)?;

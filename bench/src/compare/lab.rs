@@ -50,7 +50,13 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
             methods.into_iter().collect::<Vec<_>>().join(", ")
         ),
     ];
-    Ok(PeerComparison { title, rows: vec![phases, beside, share, measuring], findings, notes })
+    Ok(PeerComparison {
+        title,
+        rows: vec![phases, beside, share, measuring],
+        findings,
+        notes,
+        ..PeerComparison::default()
+    })
 }
 
 /// Runs a plan and reads its trials.

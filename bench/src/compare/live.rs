@@ -56,7 +56,7 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
                       the same process and on the same CPUs as the load"
             .to_owned(),
     ];
-    Ok(PeerComparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes, ..PeerComparison::default() })
 }
 
 fn unread(arena: &Arena, load: &PeerLoad) -> anyhow::Result<PeerMeasurement> {

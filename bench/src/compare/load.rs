@@ -55,5 +55,5 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
     let findings = vec![over_sysbench.finding("load", arena), over_local.finding("load-over-local-data", arena)];
     let rows = times.into_iter().chain([over_sysbench, over_local, local_over_sysbench]).collect();
     let notes = vec![format!("the goal over sysbench is {GOAL:.2}")];
-    Ok(PeerComparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes, ..PeerComparison::default() })
 }

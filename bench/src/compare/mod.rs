@@ -1,6 +1,7 @@
 //! What is compared, one file per comparison, all of one shape: the contestants, run in turn; what each measured;
 //! the ratios pair by pair; the findings, each with its target.
 
+mod advise;
 mod connections;
 mod drop_in;
 pub mod io;
@@ -29,11 +30,20 @@ pub struct BenchExtent {
 }
 
 /// A comparison that was made.
+#[derive(Default)]
 pub struct PeerComparison {
     pub title: String,
     pub rows: Vec<BenchRow>,
+    /// What was counted, where that is more than rows can say.
+    pub counts: Option<CountTable>,
     pub findings: Vec<BenchFinding>,
     pub notes: Vec<String>,
+}
+
+/// Counts of one kind, by who or what they are of.
+pub struct CountTable {
+    pub header: Vec<&'static str>,
+    pub rows: Vec<Vec<String>>,
 }
 
 /// One quantity, round by round.
@@ -143,6 +153,7 @@ pub fn run(suite: BenchSuite, arena: &Arena, extent: &BenchExtent) -> anyhow::Re
         BenchSuite::Telemetry => telemetry::compare(arena, extent),
         BenchSuite::Lab => lab::compare(arena, extent),
         BenchSuite::Verdicts => verdicts::compare(arena, extent),
+        BenchSuite::Advise => advise::compare(arena, extent),
         BenchSuite::Live => live::compare(arena, extent),
         BenchSuite::Restore => restore::compare(arena, extent),
         BenchSuite::Packaged => packaged::compare(arena, extent),
@@ -170,6 +181,7 @@ pub fn expected_seconds(suite: BenchSuite, args: &Args) -> u64 {
         BenchSuite::Telemetry => telemetry::expected_seconds(args.pairs, seconds),
         BenchSuite::Lab => lab::expected_seconds(args.pairs),
         BenchSuite::Verdicts => verdicts::expected_seconds(args.pairs),
+        BenchSuite::Advise => advise::expected_seconds(),
         BenchSuite::Live => live::expected_seconds(pairs, seconds),
         BenchSuite::Restore => restore::expected_seconds(args.pairs),
         BenchSuite::Packaged => (pairs + 1) * 2 * seconds,

@@ -17,7 +17,7 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
     let title = format!("packaged on {}: {CONNECTIONS} connections of point-select, Unix socket", arena.label());
     let Some(packaged) = &arena.tools().packaged else {
         eprintln!("{title}\n  {MISSING}");
-        return Ok(PeerComparison { title, rows: Vec::new(), findings: Vec::new(), notes: vec![MISSING.to_owned()] });
+        return Ok(PeerComparison { title, notes: vec![MISSING.to_owned()], ..PeerComparison::default() });
     };
     let load = PeerLoad { workload: "oltp_point_select", connections: CONNECTIONS, seconds: extent.seconds };
     plimsoll::prepare(arena)?;
@@ -49,5 +49,5 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
     let throughput = BenchRow::ratio("queries/s: static ÷ dynamic", &rates[0], &rates[1]);
     let findings = vec![cost.finding("packaged-cpu", arena), starts[0].finding("packaged-start", arena)];
     let rows = rates.into_iter().chain(cpus).chain(starts).chain([throughput, cost]).collect();
-    Ok(PeerComparison { title, rows, findings, notes: Vec::new() })
+    Ok(PeerComparison { title, rows, findings, ..PeerComparison::default() })
 }

@@ -56,7 +56,7 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
          preparing and reporting are in it"
             .to_owned(),
     ];
-    Ok(PeerComparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes, ..PeerComparison::default() })
 }
 
 /// Met by either way; the floor's ratio is shown where it decides.

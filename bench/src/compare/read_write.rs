@@ -30,5 +30,5 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
     let cpu_ratio = BenchRow::ratio("CPU: plimsoll ÷ sysbench", &cpus[0], &cpus[1]);
     let findings = vec![ratio.finding("read-write-throughput", arena)];
     let rows = rates.into_iter().chain(cpus).chain([ratio, cpu_ratio]).collect();
-    Ok(PeerComparison { title, rows, findings, notes: Vec::new() })
+    Ok(PeerComparison { title, rows, findings, ..PeerComparison::default() })
 }

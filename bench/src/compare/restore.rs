@@ -75,7 +75,7 @@ fn compare_on(arena: &Arena, home: &Home, lane: &Lane, extent: &BenchExtent) -> 
     }
     directories.data.remove()?;
     let notes = vec!["sizes are those of the tables; the server makes its redo log of 1 GiB when it starts".to_owned()];
-    Ok(PeerComparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes, ..PeerComparison::default() })
 }
 
 /// Seconds.

@@ -88,7 +88,7 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
         "every run is watched; the cost of it shows in what one more watcher of the same kind takes away".to_owned(),
         "the context switches of the server's threads, at the edges of a window only, are not in it".to_owned(),
     ];
-    Ok(PeerComparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes, ..PeerComparison::default() })
 }
 
 /// Looks again and again while so many connections are open.

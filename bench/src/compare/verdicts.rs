@@ -76,7 +76,7 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
     let notes = vec![format!(
         "an update computes {DIGESTS} digests; the slower side {SLOWED}, the equal one {EQUAL}; trials and blocks of 2 s"
     )];
-    Ok(PeerComparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes, ..PeerComparison::default() })
 }
 
 fn seconds(what: &str, all: &[Answer]) -> BenchRow {

@@ -7,10 +7,12 @@ use std::path::PathBuf;
 
 /// How to get them; the words of `--help`.
 pub const HOW: &str = "\
-go-tpc and sysbench-tpcc are no part of Plimsoll: `scripts/bench-peers` clones and builds them. By hand: `git clone` of \
+go-tpc, sysbench-tpcc and the latest mysqltuner are no part of Plimsoll: `scripts/bench-peers` clones and builds them. By hand: `git clone` of \
 pingcap/go-tpc, in it `go build -o ~/.cache/plimsoll/peers/go-tpc ./cmd/go-tpc`; and `git clone` of \
 Percona-Lab/sysbench-tpcc as ~/.cache/plimsoll/peers/sysbench-tpcc. Other places: PLIMSOLL_BENCH_GO_TPC (the program), \
-PLIMSOLL_BENCH_SYSBENCH_TPCC (the directory with tpcc.lua).";
+PLIMSOLL_BENCH_SYSBENCH_TPCC (the directory with tpcc.lua). The latest mysqltuner, beside that of the \
+distribution: `git clone` of major/MySQLTuner-perl as ~/.cache/plimsoll/peers/mysqltuner, or PLIMSOLL_BENCH_MYSQLTUNER \
+(the directory with mysqltuner.pl).";
 
 /// A peer that may be there.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub struct Brought {
 pub const GO_TPC: Brought = Brought { name: "go-tpc", variable: "PLIMSOLL_BENCH_GO_TPC", needed: "" };
 pub const SYSBENCH_TPCC: Brought =
     Brought { name: "sysbench-tpcc", variable: "PLIMSOLL_BENCH_SYSBENCH_TPCC", needed: "tpcc.lua" };
+pub const MYSQLTUNER: Brought =
+    Brought { name: "mysqltuner", variable: "PLIMSOLL_BENCH_MYSQLTUNER", needed: "mysqltuner.pl" };
 
 impl Brought {
     /// Its path, absolute; `None` if it is not there.

@@ -1,5 +1,6 @@
 //! The contestants, one file each: how each is started, and how its own words become the same few numbers.
 
+pub mod advisors;
 pub mod brought;
 pub mod engines;
 pub mod fio;

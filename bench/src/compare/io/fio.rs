@@ -49,7 +49,7 @@ pub fn compare(ground: &Ground, load: FileLoad, extent: &BenchExtent) -> anyhow:
         ),
         "Little's law: rate × mean latency; as many as the depth, or latencies leave something out".to_owned(),
     ];
-    Ok(PeerComparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes, ..PeerComparison::default() })
 }
 
 /// A percentile of ours over theirs, judged by how far consecutive runs of theirs lie apart; and these.

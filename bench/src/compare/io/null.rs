@@ -24,5 +24,5 @@ pub fn compare(ground: &Ground, load: FileLoad, extent: &BenchExtent) -> anyhow:
     let over = ratio("fio", "operations per second of CPU", &per_cores);
     let rows = rates.into_iter().chain(per_cores).chain([over]).collect();
     let notes = vec!["neither fio's nor Plimsoll's engine of that name touches the file".to_owned()];
-    Ok(PeerComparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes, ..PeerComparison::default() })
 }

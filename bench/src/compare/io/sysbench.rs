@@ -23,5 +23,5 @@ pub fn compare(ground: &Ground, load: FileLoad, extent: &BenchExtent) -> anyhow:
     let ratios = [ratio("sysbench", "CPU", &cpus), ratio("sysbench", "99th percentile", &p99s)];
     let findings = vec![rate.finding_on("io-sysbench-rate", &on)];
     let rows = rates.into_iter().chain(cpus).chain(p99s).chain([rate]).chain(ratios).collect();
-    Ok(PeerComparison { title, rows, findings, notes: Vec::new() })
+    Ok(PeerComparison { title, rows, findings, ..PeerComparison::default() })
 }

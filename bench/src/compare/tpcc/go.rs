@@ -91,5 +91,5 @@ fn judge(title: String, arena: &Arena, ours: &[Observed], theirs: &[Observed]) -
         "go-tpc draws 1 % remote order lines as it should, but takes all of them from the home warehouse's stock"
             .to_owned(),
     ];
-    PeerComparison { title, rows, findings, notes }
+    PeerComparison { title, rows, findings, notes, ..PeerComparison::default() }
 }

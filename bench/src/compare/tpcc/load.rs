@@ -93,5 +93,11 @@ fn judge(title: String, arena: &Arena, times: Vec<BenchRow>) -> PeerComparison {
         }
     }
     let rows = times.into_iter().chain([awake, over_go, over_sysbench, over_awake, over_local]);
-    PeerComparison { title, rows: rows.filter(|row| !row.samples.is_empty()).collect(), findings, notes }
+    PeerComparison {
+        title,
+        rows: rows.filter(|row| !row.samples.is_empty()).collect(),
+        findings,
+        notes,
+        ..PeerComparison::default()
+    }
 }

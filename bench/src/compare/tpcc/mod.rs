@@ -30,5 +30,5 @@ fn skipped(title: String, peer: &Brought, findings: &[&'static str], arena: &Are
         target: String::new(),
         met: None,
     });
-    PeerComparison { title, rows: Vec::new(), findings: findings.collect(), notes: vec![peer.missing()] }
+    PeerComparison { title, findings: findings.collect(), notes: vec![peer.missing()], ..PeerComparison::default() }
 }

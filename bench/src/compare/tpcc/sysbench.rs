@@ -89,7 +89,7 @@ fn judge(
          BEGIN and COMMIT or ROLLBACK are in it"
             .to_owned(),
     ];
-    PeerComparison { title, rows, findings, notes }
+    PeerComparison { title, rows, findings, notes, ..PeerComparison::default() }
 }
 
 /// Statements that one transaction of a type sends on average, by kind, plimsoll's and sysbench-tpcc's.

@@ -62,7 +62,7 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
         "a transaction cannot be answered before it is sent: what is answered within 10 ms was sent within 10 ms"
             .to_owned(),
     ];
-    Ok(PeerComparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes, ..PeerComparison::default() })
 }
 
 fn observe(arena: &Arena, terminals: u64) -> anyhow::Result<Observed> {
