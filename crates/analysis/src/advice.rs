@@ -1,7 +1,8 @@
 //! What a recording calls for: advice for the load point of it that carried most, of those that nothing disturbed.
 
 use crate::error::AnalysisError;
-use crate::trial::{effective, observed, point};
+use crate::run;
+use crate::trial::{self, effective, observed};
 use crate::unfinished::asked;
 use plimsoll_advice::window::judge;
 use plimsoll_advice::window::seen::{SeenContext, SeenMachine, SeenServer};
@@ -10,24 +11,27 @@ use plimsoll_host::facts::{HostFacts, StorageFacts};
 use plimsoll_model::Flavour;
 use plimsoll_model::advice::Advice;
 use plimsoll_model::summary::Point;
+use plimsoll_plan::Plan;
 use plimsoll_plan::knowledge::Release;
 use plimsoll_record::read::{RecordingView, TrialView};
 
 /// What to do about the server of a recording; `asked_for` is what whoever asks has said, to which its machine is added.
 ///
 /// # Errors
-/// [`AnalysisError::Refused`] if nothing was measured on a server, [`AnalysisError::Record`] if histograms cannot be read.
+/// [`AnalysisError::Refused`] if nothing was measured on a server.
 pub fn advice(view: &RecordingView, asked_for: &SeenContext) -> Result<Advice, AnalysisError> {
     let name = &view.manifest.name;
-    let mut most: Option<(&TrialView, Point)> = None;
-    for trial in &view.trials {
-        let Some(point) = point(trial)? else { continue };
-        let worth = |point: &Point| (!point.is_disturbed(), point.transactions_per_second);
-        if most.as_ref().is_none_or(|(_, best)| worth(&point) > worth(best)) {
-            most = Some((trial, point));
-        }
-    }
-    let nothing = || AnalysisError::Refused(format!("{name}: nothing was measured that advice could be taken from"));
+    let mut missing = Vec::new();
+    let worth = |point: &Point| (!point.is_disturbed(), point.transactions_per_second);
+    let carries_less = |best: &(&TrialView, Point), other: &(&TrialView, Point)| worth(&best.1) < worth(&other.1);
+    let most = measured(view, &mut missing).into_iter().reduce(|best, other| match carries_less(&best, &other) {
+        true => other,
+        false => best,
+    });
+    let nothing = || {
+        let why = [vec![format!("{name}: nothing was measured that advice could be taken from")], missing.clone()];
+        AnalysisError::Refused(why.concat().join("; "))
+    };
     let (trial, point) = most.ok_or_else(nothing)?;
     let settings = effective(trial);
     let context =
@@ -38,7 +42,20 @@ pub fn advice(view: &RecordingView, asked_for: &SeenContext) -> Result<Advice, A
             "what it calls for on a quiet machine: other work took part of this one at all load points; run it again";
         advice.unseen.push(why.to_owned());
     }
+    advice.unseen.extend(missing);
     Ok(advice)
+}
+
+/// What was measured, as the report of the recording has it; what cannot be read is told to `missing`.
+fn measured<'a>(view: &'a RecordingView, missing: &mut Vec<String>) -> Vec<(&'a TrialView, Point)> {
+    match &view.manifest.plan {
+        Plan::Run(plan) | Plan::Quickstart(plan) | Plan::Sysbench(plan) => run::measured(view, plan, missing),
+        Plan::Lab(_) => {
+            let points = view.trials.iter().map(|trial| Some((trial, trial::readable(trial::point(trial), missing)?)));
+            points.flatten().collect()
+        }
+        Plan::Storage(_) => Vec::new(),
+    }
 }
 
 /// What was observed of a server calls for; `about` says what was observed.

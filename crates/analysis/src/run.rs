@@ -51,6 +51,12 @@ struct RecordedPoint {
     whole: Option<Point>,
 }
 
+/// What each load point of a recording measured, on the trial that stands for it.
+pub fn measured<'a>(view: &'a RecordingView, plan: &RunPlan, missing: &mut Vec<String>) -> Vec<(&'a TrialView, Point)> {
+    let points = points(view, plan, missing).into_iter();
+    points.filter_map(|of| Some((&view.trials[of.place], of.own?))).collect()
+}
+
 /// The load points of a recording: those that the summary has are its first. Of what was measured again, the summary has
 /// what counts; where there is no summary, the last does.
 fn points(view: &RecordingView, plan: &RunPlan, missing: &mut Vec<String>) -> Vec<RecordedPoint> {

@@ -16,12 +16,6 @@ use plimsoll_report::SettingRow;
 use plimsoll_report::subject::{DurableSetting, Series, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What limited a trial, of a run or of a lab; none if it did not come to be measured, or cannot be read.
-pub fn diagnosis(trial: &TrialView) -> Option<Diagnosis> {
-    let point = point(trial).ok()??;
-    Some(judge(trial, &point).diagnosis)
-}
-
 /// What a trial measured: as it summed it up itself, else from its seconds.
 ///
 /// # Errors

@@ -138,7 +138,7 @@ fn a_server_on_one_core_is_limited_by_it_on_mysql() {
 fn a_load_generator_with_a_quota_is_the_limit(lab: &Lab) {
     let Some(group) = CpuGroup::of(0.15) else { return };
     lab.serves("");
-    names(lab, Bottleneck::Client, &[], || {
+    names(lab, Bottleneck::Client, &["client.bound"], || {
         lab.runs_for(ADVISED, &format!("{SELECTS} --connections 16"), |command| group.within(&command))
     });
 }
