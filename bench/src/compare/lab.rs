@@ -3,12 +3,12 @@
 
 use super::{BenchExtent, BenchRow, BenchTarget, PeerComparison};
 use crate::arena::Arena;
+use crate::peers::plimsoll;
 use anyhow::Context;
-use plimsoll_model::lab::{LabSummary, TrialOutcome};
+use plimsoll_model::lab::TrialOutcome;
 use plimsoll_model::samples::Phase;
 use plimsoll_record::read::{self, TrialView};
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -61,12 +61,7 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
 
 /// Runs a plan and reads its trials.
 fn trials(arena: &Arena, plan: &str) -> anyhow::Result<Vec<TrialView>> {
-    let path = arena.home()?.path().join("lab.toml");
-    fs::write(&path, plan).with_context(|| format!("writing {}", path.display()))?;
-    let mut command = arena.plimsoll_alone("lab");
-    command.arg(&path).arg("--server").arg(&arena.build().binary).arg("--json");
-    let finished = arena.run(command, PATIENCE)?;
-    let summary: LabSummary = serde_json::from_str(&finished.stdout).context("the summary of plimsoll lab")?;
+    let summary = plimsoll::summary_of_lab(arena, plimsoll::lab(arena, "lab", plan)?, PATIENCE)?;
     let recording = summary.recording.context("the summary names no recording")?;
     Ok(read::open(Path::new(&recording))?.trials)
 }

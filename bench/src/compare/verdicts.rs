@@ -4,9 +4,9 @@
 
 use super::{BenchExtent, BenchRow, BenchTarget, PeerComparison, in_turn};
 use crate::arena::Arena;
+use crate::peers::plimsoll;
 use anyhow::Context;
 use plimsoll_model::comparison::Verdict;
-use plimsoll_model::lab::LabSummary;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -108,15 +108,11 @@ struct Answer {
 impl Answer {
     /// Runs a lab with such rounds, in which one side computes `digests`.
     fn of(arena: &Arena, rounds: &str, digests: u32) -> anyhow::Result<Answer> {
-        let path = arena.scratch().join("verdicts.toml");
         let plan = plan(&arena.scratch().join("slow.sql").display().to_string(), rounds, digests);
-        fs::write(&path, plan).with_context(|| format!("writing {}", path.display()))?;
-        let mut command = arena.plimsoll_alone("lab");
-        command.arg(&path).arg("--server").arg(&arena.build().binary).args(["--allow-commands", "--json"]);
+        let lab = plimsoll::lab(arena, "verdicts", &plan)?;
         let begun = Instant::now();
-        let finished = arena.run(command, PATIENCE)?;
+        let summary = plimsoll::summary_of_lab(arena, lab, PATIENCE)?;
         let seconds = begun.elapsed().as_secs_f64();
-        let summary: LabSummary = serde_json::from_str(&finished.stdout).context("the summary of plimsoll lab")?;
         let row = summary.comparisons.first().and_then(|comparison| comparison.rows.first());
         let verdict = row.with_context(|| format!("the lab compared nothing: {}", summary.headline))?.verdict;
         Ok(Answer { verdict, seconds })

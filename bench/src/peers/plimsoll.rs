@@ -6,7 +6,9 @@ use super::{
 use crate::arena::Arena;
 use crate::child::FinishedProcess;
 use anyhow::Context;
+use plimsoll_model::lab::LabSummary;
 use plimsoll_model::summary::{Point, Summary};
+use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Command;
@@ -67,6 +69,22 @@ fn measured(finished: &FinishedProcess) -> anyhow::Result<PeerMeasurement> {
 fn point(finished: &FinishedProcess) -> anyhow::Result<Point> {
     let summary: Summary = serde_json::from_str(&finished.stdout).context("the summary of plimsoll")?;
     summary.points.into_iter().next().context("the summary of plimsoll has no point")
+}
+
+/// The lab that executes this plan, which is written as `NAME.toml`.
+pub fn lab(arena: &Arena, name: &str, plan: &str) -> anyhow::Result<Command> {
+    let path = arena.scratch().join(format!("{name}.toml"));
+    fs::write(&path, plan).with_context(|| format!("writing {}", path.display()))?;
+    let mut command = arena.plimsoll_alone("lab");
+    command.arg(&path).arg("--allow-commands").arg("--server").arg(&arena.build().binary);
+    Ok(command)
+}
+
+/// Lets a lab run, and reads what it says.
+pub fn summary_of_lab(arena: &Arena, mut lab: Command, patience: Duration) -> anyhow::Result<LabSummary> {
+    lab.arg("--json");
+    let finished = arena.run(lab, patience)?;
+    serde_json::from_str(&finished.stdout).context("the summary of plimsoll lab")
 }
 
 /// Loads the tables of `sbtest` into `database`; how long the whole command took.

@@ -15,10 +15,16 @@ pub const MOST_ROUNDS: u32 = 40;
 
 /// What a ladder can try of this advice, most promising first; without what was tried before.
 pub fn proposals(advice: &Advice, tried: &[AdviceFinding]) -> Vec<AdviceFinding> {
-    let is_new = |finding: &&AdviceFinding| finding.change().is_some() && !was_tried(finding, tried);
-    let mut proposals: Vec<AdviceFinding> = advice.findings.iter().filter(is_new).cloned().collect();
-    proposals.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.severity.cmp(&a.severity)));
+    let mut proposals = most_promising(advice.findings.clone());
+    proposals.retain(|finding| !was_tried(finding, tried));
     proposals
+}
+
+/// Those that are one change of a setting, most promising first.
+pub fn most_promising(mut findings: Vec<AdviceFinding>) -> Vec<AdviceFinding> {
+    findings.retain(|finding| finding.change().is_some());
+    findings.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.severity.cmp(&a.severity)));
+    findings
 }
 
 /// Whether this change, if it is one, was tried.

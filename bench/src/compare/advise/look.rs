@@ -3,9 +3,9 @@
 
 use super::situation::Situation;
 use crate::arena::Arena;
+use crate::peers;
 use crate::peers::advisors::{Advised, Advisor, mysqltuner, plimsoll, variable_advisor};
 use anyhow::Context;
-use plimsoll_model::lab::LabSummary;
 use plimsoll_plan::knowledge::release::Release;
 use plimsoll_plan::lab::file::draft::DraftAsks;
 use std::fs;
@@ -26,15 +26,12 @@ pub fn advised(arena: &Arena, situation: &Situation) -> anyhow::Result<Vec<(Advi
     let place = tempfile::tempdir().context("making a directory for the server's socket")?;
     let script = place.path().join("ask.sh");
     fs::write(&script, asking(arena, place.path()))?;
-    let plan = arena.scratch().join("look.toml");
     let collector =
         format!("\n[[collector]]\nname = \"peers\"\ncommand = \"sh {}\"\nevery = \"{EVERY}s\"\n", script.display());
-    fs::write(&plan, situation.draft(arena, DraftAsks::Look)?.text() + &collector)?;
-    let mut lab = arena.plimsoll_alone("lab");
-    lab.env("XDG_RUNTIME_DIR", place.path()).arg(&plan).args(["--allow-commands", "--json", "--server"]);
-    lab.arg(&arena.build().binary);
-    let summary: LabSummary =
-        serde_json::from_str(&arena.run(lab, PATIENCE)?.stdout).context("the summary of plimsoll lab")?;
+    let plan = situation.draft(arena, DraftAsks::Look)?.text() + &collector;
+    let mut lab = peers::plimsoll::lab(arena, "look", &plan)?;
+    lab.env("XDG_RUNTIME_DIR", place.path());
+    let summary = peers::plimsoll::summary_of_lab(arena, lab, PATIENCE)?;
     let mut advise = arena.plimsoll_alone("advise");
     advise.arg(summary.recording.context("the summary names no recording")?).arg("--json");
     let own = plimsoll::read(&arena.run(advise, PATIENCE)?.stdout)?;

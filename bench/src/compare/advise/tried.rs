@@ -4,13 +4,13 @@ use super::situation::Situation;
 use crate::arena::Arena;
 use crate::child::Interrupted;
 use crate::peers::advisors::Proposal;
+use crate::peers::plimsoll;
 use anyhow::Context;
 use plimsoll_model::Estimate;
-use plimsoll_model::lab::{LabSummary, LadderStep, RungVerdict};
+use plimsoll_model::lab::{LadderStep, RungVerdict};
 use plimsoll_plan::lab::file::draft::{DraftAsks, DraftRung};
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// What so few rounds leave open is said to be so.
@@ -60,27 +60,26 @@ impl ProposalOutcome {
 /// # Errors
 /// If the ladder could not be climbed, or on Ctrl-C.
 pub fn tried(arena: &Arena, situation: &Situation, proposals: Vec<Proposal>) -> anyhow::Result<Vec<TriedProposal>> {
-    let path = arena.scratch().join("tried.toml");
-    let mut rungs = Vec::new();
-    for (place, proposal) in proposals.iter().enumerate() {
-        let Some(rung) = rung(place, proposal) else { continue };
-        if is_planned(arena, situation, &path, &rung)? {
-            rungs.push(rung);
+    let rungs: Vec<Option<DraftRung>> = (1..).zip(&proposals).map(|(place, proposal)| rung(place, proposal)).collect();
+    let mut possible = Vec::new();
+    for rung in rungs.iter().flatten() {
+        if is_planned(arena, situation, rung)? {
+            possible.push(rung.clone());
         }
     }
-    let steps = if rungs.is_empty() { Vec::new() } else { climb(arena, situation, &path, rungs)? };
-    let outcome = |(place, proposal): (usize, Proposal)| {
-        let step = steps.iter().find(|step| Some(&step.rung) == rung(place, &proposal).map(|rung| rung.name).as_ref());
-        let outcome = match step {
-            _ if proposal.change.is_none() => ProposalOutcome::NoChange,
-            None => ProposalOutcome::Refused,
-            Some(step) => of(step.verdict),
+    let steps = if possible.is_empty() { Vec::new() } else { climb(arena, situation, possible)? };
+    let outcome = |(proposal, rung): (Proposal, Option<DraftRung>)| {
+        let step = rung.as_ref().and_then(|rung| steps.iter().find(|step| step.rung == rung.name));
+        let outcome = match (&rung, step) {
+            (None, _) => ProposalOutcome::NoChange,
+            (Some(_), None) => ProposalOutcome::Refused,
+            (Some(_), Some(step)) => of(step.verdict),
         };
         let costs = step.is_some_and(|step| step.risks.iter().any(|class| class.costs_durability()));
         let is_unsafe = costs && !proposal.tells_cost;
         TriedProposal { outcome, change: step.and_then(|step| step.change.clone()), is_unsafe, proposal }
     };
-    Ok(proposals.into_iter().enumerate().map(outcome).collect())
+    Ok(proposals.into_iter().zip(rungs).map(outcome).collect())
 }
 
 fn of(verdict: RungVerdict) -> ProposalOutcome {
@@ -95,18 +94,23 @@ fn of(verdict: RungVerdict) -> ProposalOutcome {
     }
 }
 
+/// `place` is from 1: two proposals may be of one setting.
 fn rung(place: usize, proposal: &Proposal) -> Option<DraftRung> {
     let (setting, value) = proposal.change.clone()?;
-    let name = format!("{}-{}", place + 1, setting.replace('_', "-"));
+    let name = format!("{place}-{}", setting.replace('_', "-"));
     Some(DraftRung { name, settings: [(setting, value)].into(), why: proposal.text.clone() })
 }
 
+/// The lab whose ladder has these rungs.
+fn ladder(arena: &Arena, situation: &Situation, rungs: Vec<DraftRung>) -> anyhow::Result<Command> {
+    let asks = DraftAsks::Ladder { rungs, most_rounds: MOST_ROUNDS };
+    plimsoll::lab(arena, "tried", &situation.draft(arena, asks)?.text())
+}
+
 /// Whether a plan with this rung alone is one that the server can take; nothing is started.
-fn is_planned(arena: &Arena, situation: &Situation, path: &Path, rung: &DraftRung) -> anyhow::Result<bool> {
-    let asks = DraftAsks::Ladder { rungs: vec![rung.clone()], most_rounds: MOST_ROUNDS };
-    fs::write(path, situation.draft(arena, asks)?.text())?;
-    let mut lab = arena.plimsoll_alone("lab");
-    lab.arg(path).args(["--dry-run", "--allow-commands", "--server"]).arg(&arena.build().binary);
+fn is_planned(arena: &Arena, situation: &Situation, rung: &DraftRung) -> anyhow::Result<bool> {
+    let mut lab = ladder(arena, situation, vec![rung.clone()])?;
+    lab.arg("--dry-run");
     match arena.run(lab, PATIENCE) {
         Ok(_) => Ok(true),
         Err(error) if error.is::<Interrupted>() => Err(error),
@@ -117,13 +121,8 @@ fn is_planned(arena: &Arena, situation: &Situation, path: &Path, rung: &DraftRun
     }
 }
 
-fn climb(arena: &Arena, situation: &Situation, path: &Path, rungs: Vec<DraftRung>) -> anyhow::Result<Vec<LadderStep>> {
-    let asks = DraftAsks::Ladder { rungs, most_rounds: MOST_ROUNDS };
-    fs::write(path, situation.draft(arena, asks)?.text())?;
-    let mut lab = arena.plimsoll_alone("lab");
-    lab.arg(path).args(["--allow-commands", "--json", "--server"]).arg(&arena.build().binary);
-    let finished = arena.run(lab, PATIENCE)?;
-    let summary: LabSummary = serde_json::from_str(&finished.stdout).context("the summary of plimsoll lab")?;
+fn climb(arena: &Arena, situation: &Situation, rungs: Vec<DraftRung>) -> anyhow::Result<Vec<LadderStep>> {
+    let summary = plimsoll::summary_of_lab(arena, ladder(arena, situation, rungs)?, PATIENCE)?;
     let ladder = summary.ladders.into_iter().next();
     Ok(ladder.with_context(|| format!("the lab climbed nothing: {}", summary.headline))?.steps)
 }

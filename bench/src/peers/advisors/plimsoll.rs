@@ -3,6 +3,7 @@
 
 use super::{Advised, Proposal};
 use anyhow::Context;
+use plimsoll_advice::measured::most_promising;
 use plimsoll_model::advice::AdviceFinding;
 use serde::Deserialize;
 
@@ -22,9 +23,7 @@ struct Step {
 /// That it is none.
 pub fn read(printed: &str) -> anyhow::Result<Advised> {
     let printed: Printed = serde_json::from_str(printed).context("the document of plimsoll advise")?;
-    let mut findings: Vec<AdviceFinding> = printed.steps.into_iter().flat_map(|step| step.findings).collect();
-    findings.retain(|finding| finding.change().is_some());
-    findings.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.severity.cmp(&a.severity)));
+    let findings = most_promising(printed.steps.into_iter().flat_map(|step| step.findings).collect());
     Ok(Advised::Said(findings.iter().map(proposal).collect()))
 }
 
