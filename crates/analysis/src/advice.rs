@@ -1,7 +1,7 @@
 //! What a recording calls for: advice for the load point of it that carried most, of those that nothing disturbed.
 
 use crate::error::AnalysisError;
-use crate::run;
+use crate::run::{self, CarriedPoint};
 use crate::trial::{self, effective, observed};
 use crate::unfinished::asked;
 use plimsoll_advice::window::judge;
@@ -10,7 +10,6 @@ use plimsoll_diagnosis::{Observed, diagnose};
 use plimsoll_host::facts::{HostFacts, StorageFacts};
 use plimsoll_model::Flavour;
 use plimsoll_model::advice::Advice;
-use plimsoll_model::summary::Point;
 use plimsoll_plan::Plan;
 use plimsoll_plan::knowledge::Release;
 use plimsoll_record::read::{RecordingView, TrialView};
@@ -22,17 +21,14 @@ use plimsoll_record::read::{RecordingView, TrialView};
 pub fn advice(view: &RecordingView, asked_for: &SeenContext) -> Result<Advice, AnalysisError> {
     let name = &view.manifest.name;
     let mut missing = Vec::new();
-    let worth = |point: &Point| (!point.is_disturbed(), point.transactions_per_second);
-    let carries_less = |best: &(&TrialView, Point), other: &(&TrialView, Point)| worth(&best.1) < worth(&other.1);
-    let most = measured(view, &mut missing).into_iter().reduce(|best, other| match carries_less(&best, &other) {
-        true => other,
-        false => best,
-    });
+    let worth = |of: &CarriedPoint| (!of.point.is_disturbed(), of.per_second);
+    let more = |best, other| if worth(&best) < worth(&other) { other } else { best };
+    let most = carried(view, &mut missing).into_iter().reduce(more);
     let nothing = || {
         let why = [vec![format!("{name}: nothing was measured that advice could be taken from")], missing.clone()];
         AnalysisError::Refused(why.concat().join("; "))
     };
-    let (trial, point) = most.ok_or_else(nothing)?;
+    let CarriedPoint { trial, point, .. } = most.ok_or_else(nothing)?;
     let settings = effective(trial);
     let context =
         SeenContext { machine: machine_of(view, trial), recovered_seconds: recovered(trial), ..asked_for.clone() };
@@ -47,12 +43,16 @@ pub fn advice(view: &RecordingView, asked_for: &SeenContext) -> Result<Advice, A
 }
 
 /// What was measured, as the report of the recording has it; what cannot be read is told to `missing`.
-fn measured<'a>(view: &'a RecordingView, missing: &mut Vec<String>) -> Vec<(&'a TrialView, Point)> {
+fn carried<'a>(view: &'a RecordingView, missing: &mut Vec<String>) -> Vec<CarriedPoint<'a>> {
     match &view.manifest.plan {
-        Plan::Run(plan) | Plan::Quickstart(plan) | Plan::Sysbench(plan) => run::measured(view, plan, missing),
+        Plan::Run(plan) | Plan::Quickstart(plan) | Plan::Sysbench(plan) => run::carried(view, plan, missing),
         Plan::Lab(_) => {
-            let points = view.trials.iter().map(|trial| Some((trial, trial::readable(trial::point(trial), missing)?)));
-            points.flatten().collect()
+            let point = |trial| {
+                let point = trial::readable(trial::point(trial), missing)?;
+                let per_second = point.transactions_per_second;
+                Some(CarriedPoint { trial, point, per_second })
+            };
+            view.trials.iter().filter_map(point).collect()
         }
         Plan::Storage(_) => Vec::new(),
     }

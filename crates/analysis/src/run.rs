@@ -41,6 +41,14 @@ pub fn found(view: &RecordingView, plan: &RunPlan, how_to_repeat: String) -> (Fo
     (found, trials)
 }
 
+/// What a trial measured, and what its load point carried.
+pub struct CarriedPoint<'a> {
+    pub trial: &'a TrialView,
+    pub point: Point,
+    /// Transactions per second, over all rounds of the load point; none if none was finished.
+    pub per_second: Option<f64>,
+}
+
 /// A load point, and the trial that stands for it: the only one, or that of the round in the middle.
 struct RecordedPoint {
     /// Of the trial in the recording.
@@ -51,10 +59,13 @@ struct RecordedPoint {
     whole: Option<Point>,
 }
 
-/// What each load point of a recording measured, on the trial that stands for it.
-pub fn measured<'a>(view: &'a RecordingView, plan: &RunPlan, missing: &mut Vec<String>) -> Vec<(&'a TrialView, Point)> {
-    let points = points(view, plan, missing).into_iter();
-    points.filter_map(|of| Some((&view.trials[of.place], of.own?))).collect()
+/// The load points of a recording, each with the trial that stands for it.
+pub fn carried<'a>(view: &'a RecordingView, plan: &RunPlan, missing: &mut Vec<String>) -> Vec<CarriedPoint<'a>> {
+    let carried = |of: RecordedPoint| {
+        let per_second = of.whole?.transactions_per_second;
+        Some(CarriedPoint { trial: &view.trials[of.place], point: of.own?, per_second })
+    };
+    points(view, plan, missing).into_iter().filter_map(carried).collect()
 }
 
 /// The load points of a recording: those that the summary has are its first. Of what was measured again, the summary has
