@@ -22,6 +22,7 @@ pub const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-plan", Ships(1)),
     ("plimsoll-report", Ships(1)),
     ("plimsoll-advice", Ships(2)),
+    ("plimsoll-faults", Ships(2)),
     ("plimsoll-picture", Ships(2)),
     ("plimsoll-render", Ships(2)),
     ("plimsoll-schedule", Ships(2)),

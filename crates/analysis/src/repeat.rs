@@ -1,8 +1,11 @@
 //! The command line that does the same again.
 
 use plimsoll_model::text::{each_once, shell_word};
+use plimsoll_plan::lab::file::draft::OF_CRASH;
+use plimsoll_plan::lab::{CrashRules, Storage, Variant};
 use plimsoll_plan::plan::{ArrivalSpread, Measure, script_of};
 use plimsoll_plan::{LabPlan, RunPlan, StoragePlan};
+use std::collections::BTreeSet;
 
 /// What `--outage-limit` is where it is not given.
 const OUTAGE_LIMIT_SECONDS: f64 = 30.0;
@@ -111,8 +114,37 @@ fn operand(text: &str) -> String {
     if text.starts_with('-') { shell_word(&format!("./{text}")) } else { shell_word(text) }
 }
 
+/// Of `plimsoll crash`.
+fn crash(plan: &LabPlan, rules: &CrashRules, variant: &Variant) -> String {
+    let mut words = vec!["plimsoll crash".to_owned()];
+    let mut option = |name: &str, value: &str| words.push(option(name, value));
+    option("workload", &variant.workload.kind);
+    option("faults", &listed(rules.faults.iter().map(|fault| fault.name())));
+    option("trials", &rules.trials.to_string());
+    option("load", &format!("{}s", rules.load_seconds));
+    if let Measure::Seconds(seconds) = plan.trials.measure {
+        option("time", &format!("{seconds}s"));
+    }
+    option("connections", &listed(variant.load.points.iter().map(|point| point.connections)));
+    if let Storage::Lane(lane) = &variant.storage {
+        option("lane", lane);
+    }
+    let files: BTreeSet<&str> =
+        variant.config.iter().filter(|setting| setting.from_file).map(|setting| setting.at.file.as_str()).collect();
+    files.into_iter().for_each(|file| option("config-file", file));
+    let typed = variant.config.iter().filter(|setting| !setting.from_file);
+    typed.for_each(|setting| option("set", &format!("{}={}", setting.name, setting.value)));
+    plan.server.iter().for_each(|server| option("server", server));
+    option("seed", &plan.seed.to_string());
+    variant.workload.params.iter().for_each(|(name, value)| option(name, value));
+    words.join(" ")
+}
+
 /// Of a lab; its plan need not be where it was.
 pub fn lab(plan: &LabPlan) -> String {
+    if let (OF_CRASH, Some(rules), Some(variant)) = (plan.file.as_str(), &plan.crash, plan.variants.first()) {
+        return crash(plan, rules, variant);
+    }
     let mut words = vec![format!("plimsoll lab {}", operand(&plan.file))];
     words.extend(plan.preset.as_ref().map(|preset| option("preset", preset)));
     words.extend(plan.server.as_ref().map(|server| option("server", server)));

@@ -183,8 +183,9 @@ fn finding(check: &Check, judgement: Judgement) -> InvariantFinding {
         Expectation::Skipped(why) => Some(why.clone()),
         _ => None,
     };
+    let missing = judgement.missing(check);
     let found = judgement.end(check).err();
-    InvariantFinding { name: check.name.clone(), holds: found.is_none(), found, skipped }
+    InvariantFinding { name: check.name.clone(), holds: found.is_none(), found, skipped, missing }
 }
 
 /// A connection in a transaction that sees the data as they were when it began, and its number.
@@ -329,6 +330,7 @@ mod tests {
             holds: false,
             found: Some("found 7".to_owned()),
             skipped: None,
+            missing: None,
         };
         let mut findings = [finding("rows"), finding("sums")];
         doubt(&mut findings, &[check("rows", 5), check("sums", 5)], &[check("sums", 5)]);

@@ -39,6 +39,7 @@ impl Turn {
             connections: who.connections,
             stream: self.stream,
             number: self.number,
+            entry: self.number,
             queued: self.queued,
             transaction: 0,
         }

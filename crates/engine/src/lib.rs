@@ -11,6 +11,7 @@
 mod alarm;
 pub mod catalogue;
 pub mod client;
+pub mod commit_log;
 pub mod connection;
 pub mod context;
 pub mod control;
@@ -36,6 +37,7 @@ pub mod turns;
 pub mod workload;
 
 pub use client::{Connector, LoadClient};
+pub use commit_log::{CommitLog, LoggedCommit};
 pub use endpoint::{Address, Endpoint};
 pub use error::{Failure, Reason};
 pub use event::LoopEvent;

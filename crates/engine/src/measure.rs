@@ -4,6 +4,7 @@
 //! count what came of it.
 
 use crate::client::LoadClient;
+use crate::commit_log::LoggedCommit;
 use crate::context::Context;
 use crate::due::{Begun, Turn};
 use crate::error::{Failure, Reason};
@@ -79,7 +80,7 @@ async fn transact<W: Workload>(
         let mut input = turn.input(context.spec.seed, *who);
         let mut failure = match context.workload.transaction(state, client, &mut input).await {
             Ok(end) => {
-                finished(context, client, *who, turn, input.transaction, end);
+                finished(context, client, *who, turn, &input, end);
                 return if end == End::Stopped { Err(Ended::Stopped) } else { Ok(()) };
             }
             Err(failure) => failure,
@@ -124,19 +125,15 @@ fn count_failure<W: Workload>(context: &Context<W>, client: &W::Client, failure:
     }
 }
 
-fn finished<W: Workload>(
-    context: &Context<W>,
-    client: &W::Client,
-    who: Who,
-    turn: &Turn,
-    transaction: usize,
-    end: End,
-) {
+fn finished<W: Workload>(context: &Context<W>, client: &W::Client, who: Who, turn: &Turn, input: &Input, end: End) {
     let Turn { due_ns, sent_ns, .. } = *turn;
     // A transaction may have sent nothing.
     let now_ns = client.answered_ns().max(sent_ns);
-    let done = Done { connection: who.local, transaction, end, due_ns, sent_ns, now_ns };
+    let done = Done { connection: who.local, transaction: input.transaction, end, due_ns, sent_ns, now_ns };
     context.meter.at(now_ns).finished(done);
+    if let (Some(log), End::Committed | End::Autocommit(_)) = (&context.spec.commits, end) {
+        log.note(LoggedCommit { connection: who.connection as u64, number: input.entry, t_ns: now_ns });
+    }
     if end == End::Queued {
         context.queue(turn, now_ns);
     }

@@ -66,6 +66,9 @@ impl Run {
         let loops = spec.loops;
         let spec = Arc::new(spec);
         let epoch = Instant::now();
+        if let Some(log) = &spec.commits {
+            log.begin(epoch);
+        }
         let shared = Arc::new(Shared {
             start_ns: AtomicU64::new(NOT_STARTED),
             stop: AtomicBool::new(false),

@@ -1,10 +1,12 @@
 //! What to run against what.
 
+use crate::commit_log::CommitLog;
 use crate::endpoint::Endpoint;
 use crate::statement::Protocol;
 use crate::workload::Workload;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
+use std::sync::Arc;
 
 /// A run as a value.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct RunSpec {
     pub private: bool,
     /// Asked on the first connection of each loop, once it is set up; its rows come with [`LoopEvent::Ready`].
     pub ask: Option<&'static str>,
+    /// Where every commit that a client is told of is written down.
+    pub commits: Option<Arc<CommitLog>>,
 }
 
 impl RunSpec {

@@ -30,6 +30,8 @@ pub struct Input {
     pub stream: u64,
     /// Number of the transaction within its stream.
     pub number: u64,
+    /// What a log of commits calls it: its number, unless the workload says something else before its last statement.
+    pub entry: u64,
     /// Whether this is the work of a transaction that ended as [`End::Queued`].
     pub queued: bool,
     /// Which of [`DeclaredWorkload::transactions`] it is: for the workload to say before its first statement.

@@ -11,6 +11,7 @@ use plimsoll_model::NamedScalars;
 use plimsoll_model::summary::Point;
 use plimsoll_script::Scripted;
 use plimsoll_workloads::chosen::ChosenWorkload;
+use plimsoll_workloads::ledger::LedgerWorkload;
 use plimsoll_workloads::oltp::Oltp;
 use plimsoll_workloads::smack::Smack;
 use plimsoll_workloads::smack::report::{Queries, original_figures};
@@ -98,6 +99,18 @@ pub fn with_chosen<E: WithWorkload>(
             };
             let adapter =
                 WorkloadAdapter { make: &make, before: &nothing_before, after: &after, params, family, apart: None };
+            purpose.with(target, &adapter)
+        }
+        ChosenWorkload::Ledger(parameters) => {
+            let make = |_: &mut OpenTarget| Ok(LedgerWorkload::new(parameters));
+            let adapter = WorkloadAdapter {
+                make: &make,
+                before: &nothing_before,
+                after: &nothing_after,
+                params,
+                family,
+                apart: None,
+            };
             purpose.with(target, &adapter)
         }
         ChosenWorkload::OrderEntry(parameters) => {

@@ -9,6 +9,7 @@ use observed::Beside;
 pub(crate) use observed::ObservedLoad;
 use plimsoll_data::epitaph::with_epitaph;
 use plimsoll_data::target::OpenTarget;
+use plimsoll_engine::CommitLog;
 use plimsoll_follow::{Followed, NotReady, SeriesWriter, follow, until_ready};
 use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::source::{LoadFacts, LoadSource, Readiness};
@@ -22,11 +23,12 @@ use plimsoll_record::{EarlyEnd, TrialWriter};
 use plimsoll_watch::Watcher;
 use round_trip::round_trip;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What circumstances of a load point.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Circumstances {
+pub struct Circumstances<'c> {
     /// What one loop of the load can do at most, queries per second.
     pub ceiling: Option<f64>,
     /// When its trial began, from which the series count; `None` if that is when the load begins.
@@ -35,6 +37,8 @@ pub struct Circumstances {
     pub phase: Option<Phase>,
     /// What to ask one of the load's own connections before the load begins.
     pub ask: Option<&'static str>,
+    /// Where commits are written down as clients are told of them; only by a load of this process.
+    pub commits: Option<&'c Arc<CommitLog>>,
 }
 
 pub struct Outcome {

@@ -55,8 +55,16 @@ impl OwnLanes {
         self.own.iter().any(|(spec, ..)| spec.name() == name)
     }
 
-    /// The lane of this name, built and checked if it is not up. `told` hears of each step, and says whether to go on.
-    pub fn take(&mut self, name: &str, told: &mut dyn FnMut(&str) -> bool) -> Result<Lane, LabError> {
+    /// Takes down a lane that this lab built and that cannot be used any more; the next trial has it built again.
+    pub fn give_up(&mut self, name: &str) -> Result<(), LabError> {
+        let Some(place) = self.own.iter().position(|(spec, ..)| spec.name() == name) else { return Ok(()) };
+        let (spec, note, _lock) = self.own.swap_remove(place);
+        take_down(&self.home, &spec, &note)
+    }
+
+    /// The lane of this name, built if it is not up; `checked`, unless it may lie. `told` hears of each step, and says whether
+    /// to go on.
+    pub fn take(&mut self, name: &str, checked: bool, told: &mut dyn FnMut(&str) -> bool) -> Result<Lane, LabError> {
         let spec = Spec::parse(name)?;
         let note = notes(&self.home).join(spec.directory_name());
         if let Some(lane) = self.up(name)? {
@@ -74,7 +82,7 @@ impl OwnLanes {
             .map_err(|error| failed(&note, &error))?;
         must_be_ours(&self.home)?;
         let lock = locked(&note)?.ok_or_else(|| of_another(name))?;
-        let built = Lanes::of(&self.home).up(&spec, None, true, told).map_err(LabError::from);
+        let built = Lanes::of(&self.home).up(&spec, None, checked, told).map_err(LabError::from);
         let lane = built.and_then(|built| if built.is_sound() { Ok(built.lane) } else { Err(unsound(name, &built)) });
         match lane {
             Ok(_) => self.own.push((spec, note, lock)),

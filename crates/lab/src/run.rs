@@ -154,7 +154,8 @@ pub(crate) fn one_point<W: Workload>(
             load_point::trial(target, begin, point, circumstances, writer, watcher)?
         }
         None => {
-            let begin = |ask| Ok(Run::begin(RunSpec { ask, ..spec }, workload));
+            let commits = circumstances.commits.cloned();
+            let begin = |ask| Ok(Run::begin(RunSpec { ask, commits, ..spec }, workload));
             load_point::trial(target, begin, point, circumstances, writer, watcher)?
         }
     };

@@ -102,6 +102,7 @@ fn spec(socket: &Path, limit: Limit, ask: Option<&'static str>) -> RunSpec {
         ignore_errors: Vec::new(),
         private: true,
         ask,
+        commits: None,
     }
 }
 

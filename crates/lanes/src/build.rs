@@ -3,7 +3,7 @@
 use super::journal::{LaneJournal, Undo};
 use super::site::Site;
 use super::spec::{FileSystem, Spec};
-use super::{Lane, StepListener, loops, served, throttle, tool};
+use super::{Lane, StepListener, loops, served, throttle, tool, volatile};
 use crate::LaneError;
 use crate::error::DuringLane;
 use plimsoll_storage::device::Device;
@@ -39,7 +39,7 @@ pub fn ready(site: &Site, spec: &Spec, asked: Option<u64>, home: &Path) -> Resul
             spec.name()
         )));
     }
-    if spec.is_served() || spec.is_network() {
+    if spec.is_behind_nbd() || spec.is_network() {
         // The one with the longest name.
         site.control()?;
     }
@@ -112,8 +112,27 @@ impl Builder<'_> {
             true => Some(self.throttle(device.as_deref())?),
             false => None,
         };
+        Ok(self.local(device, group))
+    }
+
+    /// A lane without a network.
+    fn local(&self, device: Option<String>, group: Option<PathBuf>) -> Lane {
         let trigger = self.spec.error.is_some().then(|| self.site.trigger());
-        Ok(Lane { device, group, trigger, ..self.lane() })
+        Lane { device, group, trigger, is_volatile: self.spec.is_volatile, ..self.lane() }
+    }
+
+    /// Does the steps of a lane again whose image is there, with its file system on it: all but those for the directory.
+    ///
+    /// # Errors
+    /// As [`Builder::build`]; [`LaneError::Environment`] if the file system cannot be mounted.
+    pub(super) fn rebuild(&mut self) -> Result<Lane, LaneError> {
+        self.connect()?;
+        let device = self.attach()?;
+        let group = match self.spec.is_throttled() {
+            true => Some(self.throttle(Some(&device))?),
+            false => None,
+        };
+        Ok(self.local(Some(device), group))
     }
 
     pub(super) fn step(&mut self, text: &str) -> Result<(), LaneError> {
@@ -131,6 +150,7 @@ impl Builder<'_> {
             parts: Vec::new(),
             server_device: None,
             operations: None,
+            is_volatile: false,
         }
     }
 
@@ -156,10 +176,30 @@ impl Builder<'_> {
         if self.spec.nbd.is_none() {
             self.image()?;
         }
-        if self.spec.is_served() {
-            self.serve()?;
-        }
+        self.connect()?;
         self.file_system()
+    }
+
+    /// Makes the image, or the user's server, a file of nbdfuse, if there is to be something between.
+    fn connect(&mut self) -> Result<(), LaneError> {
+        if !self.spec.is_behind_nbd() {
+            return Ok(());
+        }
+        self.step("starting the device's server")?;
+        match self.spec.is_volatile {
+            true => {
+                self.journal.before(Undo::Process { program: volatile::program()? })?;
+                volatile::start(self.site)?;
+            }
+            false => {
+                self.journal.before(Undo::Process { program: "nbdkit".to_owned() })?;
+                served::start(self.site, self.spec)?;
+            }
+        }
+        self.journal.before(Undo::Mount { point: self.site.fuse(), source: SOURCE.to_owned() })?;
+        // Undone before its mount: a mount can be removed without its process, but a process may be about to mount.
+        self.journal.before(Undo::Process { program: "nbdfuse".to_owned() })?;
+        served::export(self.site, SOURCE)
     }
 
     /// The image of the lane, sparse.
@@ -176,6 +216,12 @@ impl Builder<'_> {
         let (program, mut arguments) = mkfs(self.spec);
         arguments.push(disk.display().to_string());
         tool::run(program, &arguments)?;
+        self.attach()
+    }
+
+    /// Attaches a loop device to the lane's disk and mounts its file system. Returns the device's name.
+    fn attach(&mut self) -> Result<String, LaneError> {
+        let disk = self.site.disk(self.spec);
         self.step("attaching a loop device")?;
         self.journal.before(Undo::Loop { backing: disk.clone() })?;
         let name = loops::attach(&disk, self.spec.sector)?;
@@ -186,22 +232,15 @@ impl Builder<'_> {
         self.step("mounting")?;
         let source = format!("/dev/{name}");
         self.journal.before(Undo::Mount { point: self.site.mount(), source: source.clone() })?;
-        mount(self.site, self.spec, &source)?;
+        mount(self.site, self.spec, &source).map_err(|error| match error {
+            LaneError::Environment(why) => LaneError::Damaged(why),
+            other => other,
+        })?;
         if self.spec.kind == FileSystem::BtrfsNocow {
             // Every file that is created there inherits it.
             tool::run("chattr", &["+C".as_ref(), self.site.mount().as_os_str()])?;
         }
         Ok(name)
-    }
-
-    fn serve(&mut self) -> Result<(), LaneError> {
-        self.step("starting the device's server")?;
-        self.journal.before(Undo::Process { program: "nbdkit".to_owned() })?;
-        served::start(self.site, self.spec)?;
-        self.journal.before(Undo::Mount { point: self.site.fuse(), source: SOURCE.to_owned() })?;
-        // Undone before its mount: a mount can be removed without its process, but a process may be about to mount.
-        self.journal.before(Undo::Process { program: "nbdfuse".to_owned() })?;
-        served::export(self.site, SOURCE)
     }
 
     fn mount(&mut self, filesystem: &str, source: &str, options: &[String]) -> Result<(), LaneError> {

@@ -15,6 +15,9 @@ pub enum LaneError {
     /// A program that is missing or failed.
     #[error("{0}")]
     Environment(String),
+    /// A file system that cannot be mounted any more, and why.
+    #[error("{0}")]
+    Damaged(String),
     /// A tree that was not removed, or that others may have put there.
     #[error(transparent)]
     Host(#[from] HostError),

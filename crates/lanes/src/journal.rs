@@ -165,8 +165,14 @@ fn whole_lines(site: &Site) -> Result<String, LaneError> {
 /// Removes the line that the lane is up, and a line that was cut short: from now on it is being taken down. This works
 /// on a full disk too.
 fn withdraw(site: &Site) -> Result<(), LaneError> {
+    shorten(site, |line| !matches!(line, JournalLine::Up(_)))
+}
+
+/// Keeps the first lines of a journal, as long as they are meant.
+fn shorten(site: &Site, is_meant: impl Fn(&JournalLine) -> bool) -> Result<(), LaneError> {
     let text = whole_lines(site)?;
-    let steps = text.split_inclusive('\n').filter(|line| !matches!(serde_json::from_str(line), Ok(JournalLine::Up(_))));
+    let steps =
+        text.split_inclusive('\n').take_while(|line| serde_json::from_str(line).is_ok_and(|line| is_meant(&line)));
     let bytes = steps.map(str::len).sum::<usize>() as u64;
     let path = site.journal();
     let opened = OpenOptions::new().write(true).open(&path);
@@ -223,6 +229,23 @@ pub fn undo(site: &Site) -> Result<(), LaneError> {
         JournalLine::Undo(undo) => undo.undo(site),
         JournalLine::Up(_) => Ok(()),
     })
+}
+
+/// Undoes the steps in the journal of a locked lane but the first, the last one first: what is left is its directory with
+/// the image. It is not up until the journal says so again.
+///
+/// # Errors
+/// Those of the first step that cannot be undone.
+pub fn undo_to_image(site: &Site) -> Result<LaneJournal, LaneError> {
+    let lines = read(site)?;
+    withdraw(site)?;
+    end_brief(site)?;
+    lines.iter().rev().try_for_each(|line| match line {
+        JournalLine::Up(_) | JournalLine::Undo(Undo::Directory) => Ok(()),
+        JournalLine::Undo(undo) => undo.undo(site),
+    })?;
+    shorten(site, |line| *line == JournalLine::Undo(Undo::Directory))?;
+    LaneJournal::reopen(site)
 }
 
 fn end_brief(site: &Site) -> Result<(), LaneError> {
@@ -286,6 +309,7 @@ mod tests {
             parts: Vec::new(),
             server_device: None,
             operations: None,
+            is_volatile: false,
         };
         journal.up(&lane).unwrap();
         assert_eq!(state(&site).unwrap(), LaneState::Up(lane.clone()));

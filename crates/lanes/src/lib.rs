@@ -4,7 +4,8 @@
 //! [`journal`], written before each step, so that [`Lanes::down`] and [`Lanes::clean`] work after a kill at any point.
 //! Begin with [`spec::Spec`], what a name means, then [`build`], how a lane is built. [`check`] finds out whether a
 //! lane may be measured at all; [`image`] keeps its contents and restores them. [`site`] is its directory; [`loops`],
-//! [`mounts`], [`served`], [`throttle`], [`process`] and [`tool`] are the parts that it is made of.
+//! [`mounts`], [`served`], [`throttle`], [`process`] and [`tool`] are the parts that it is made of. [`power`] takes the power from a
+//! lane, and gives it back.
 //!
 //! A network lane has a server and a client with a protocol between them, all in user space: [`network`] builds it from
 //! the programs that its [`transport`] names, each a [`daemon`], in two network [`namespace`]s, with a [`link`] that
@@ -25,6 +26,7 @@ pub mod network;
 #[cfg(feature = "nfs")]
 pub mod nfs;
 pub mod nfs_options;
+pub mod power;
 pub mod process;
 pub mod sample;
 pub mod served;
@@ -34,6 +36,9 @@ pub mod tcp;
 pub mod throttle;
 pub mod tool;
 pub mod transport;
+mod volatile;
+
+pub use plimsoll_faults as faults;
 
 use build::Builder;
 use check::LaneFinding;
@@ -73,6 +78,9 @@ pub struct Lane {
     /// A Unix socket that answers each connection with one line of JSON: the number of operations of each kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<PathBuf>,
+    /// Its device can lose its power.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_volatile: bool,
 }
 
 /// The side of the network that a process is on.

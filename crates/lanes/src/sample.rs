@@ -182,6 +182,7 @@ mod tests {
             parts,
             server_device: Some("no such device".to_owned()),
             operations,
+            is_volatile: false,
         }
     }
 

@@ -10,7 +10,7 @@ use super::{process, tool};
 use crate::LaneError;
 use crate::error::DuringLane;
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Stdio};
@@ -81,7 +81,8 @@ pub fn start(site: &Site, spec: &Spec) -> Result<(), LaneError> {
 /// [`LaneError::Environment`] with the output of nbdfuse, or if the file does not appear.
 pub fn export(site: &Site, source: &str) -> Result<(), LaneError> {
     let (fuse, said) = (site.fuse(), site.root().join("nbdfuse.log"));
-    fs::create_dir(&fuse).during("make", &fuse)?;
+    // After a power cut it is there already.
+    DirBuilder::new().recursive(true).create(&fuse).during("make", &fuse)?;
     let output = File::create(&said).during("write", &said)?;
     let mut command = tool::command("nbdfuse")?;
     command.args(["-o", &format!("fsname={source}")]).arg(site.export()).arg("--unix").arg(site.socket()?);
@@ -95,10 +96,17 @@ pub fn export(site: &Site, source: &str) -> Result<(), LaneError> {
         }
         thread::sleep(POLL);
     }
+    await_end(child);
     Ok(())
 }
 
-fn has_ended(child: &mut Child) -> bool {
+/// Takes note of the end of a program that runs in the background, whenever that is.
+pub(super) fn await_end(mut child: Child) {
+    // Without a thread it stays as a zombie until Plimsoll ends, and is in nobody's way.
+    let _ = thread::Builder::new().name("await".to_owned()).spawn(move || child.wait());
+}
+
+pub(super) fn has_ended(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 

@@ -18,6 +18,9 @@ const LOCKED_WITHIN: Duration = Duration::from_secs(2);
 /// The longest path that fits into `sockaddr_un` with its closing zero.
 const SOCKET_PATH_LIMIT: usize = 107;
 
+/// The socket where a device that can lose its power takes orders, beside the mount point.
+pub const POWER: &str = "power.sock";
+
 /// Where the parts of a lane are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
@@ -78,7 +81,7 @@ impl Site {
 
     /// What the loop device of the mounted file system is attached to: the image, or what is in front of it.
     pub fn disk(&self, spec: &Spec) -> PathBuf {
-        if spec.is_served() || spec.is_network() { self.export() } else { self.image() }
+        if spec.is_behind_nbd() || spec.is_network() { self.export() } else { self.image() }
     }
 
     /// The paths that are whole arguments of the programs that build and undo the lane.
@@ -110,6 +113,14 @@ impl Site {
     /// As [`Site::socket`].
     pub fn control(&self) -> Result<PathBuf, LaneError> {
         self.socket_named("tgtd.sock", ".0")
+    }
+
+    /// Where a device that can lose its power takes orders.
+    ///
+    /// # Errors
+    /// As [`Site::socket`].
+    pub fn power(&self) -> Result<PathBuf, LaneError> {
+        self.socket_named(POWER, "")
     }
 
     /// Where the NFS client reports how many operations of each kind there were.

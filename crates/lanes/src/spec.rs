@@ -14,7 +14,8 @@ pub const MODIFIERS: &str = "\
 iops=N (reads and writes per second, each), bandwidth=SIZE (per second), options=A+B (of mount), sector=512|4096, \
 scheduler=none|mq-deadline|bfq|kyber, delay=MS (of each read and write, as in 2ms; of a network lane, of each round \
 trip), error=eio|enospc (while a trigger file exists), cache=SIZE (of reads, in front of the device), cache=unsafe \
-(one that swallows flushes), nbd=unix:PATH or nbd=HOST:PORT (a server of yours below it); of network lanes \
+(one that swallows flushes), nbd=unix:PATH or nbd=HOST:PORT (a server of yours below it), device=volatile (one of \
+Plimsoll's own, which loses at a power cut what was not flushed); of network lanes \
 fs=ext4|xfs|btrfs (of the client), mtu=BYTES, tcp=A+B (settings of both ends), export=fuse";
 
 /// The longest frame of a veth pair, and the shortest that IPv4 accepts (RFC 791), bytes.
@@ -146,6 +147,8 @@ pub struct Spec {
     pub error: Option<String>,
     pub cache: Option<Cache>,
     pub nbd: Option<Nbd>,
+    /// Its device can lose its power, and then loses what was not flushed.
+    pub is_volatile: bool,
     pub scheduler: Option<Scheduler>,
     /// Bytes of the longest packet between the client and the server.
     pub mtu: Option<u32>,
@@ -181,6 +184,7 @@ impl Spec {
             error: None,
             cache: None,
             nbd: None,
+            is_volatile: false,
             scheduler: None,
             mtu: None,
             tcp: Vec::new(),
@@ -227,6 +231,8 @@ impl Spec {
                 let bytes = size(value, 1 << 20).ok_or_else(|| wrong("a size, 1M or more, or unsafe"))?;
                 self.cache = Some(Cache::Bytes(bytes));
             }
+            "device" if value == "volatile" => self.is_volatile = true,
+            "device" => return Err(wrong("device=volatile")),
             "nbd" => self.nbd = Some(nbd(value).ok_or_else(|| wrong("unix:/PATH or HOST:PORT"))?),
             "scheduler" => {
                 let known = Scheduler::ALL.into_iter().find(|scheduler| scheduler.name() == value);
@@ -269,6 +275,9 @@ impl Spec {
             });
         }
         match self.transport {
+            Transport::Local if self.is_volatile && self.is_served() => {
+                Err("'device=volatile' does not go with delay=, error=, cache= and nbd=".to_owned())
+            }
             Transport::Local => Ok(()),
             _ if matches!(self.cache, Some(Cache::Bytes(_))) => {
                 Err("'cache=SIZE' goes only with lanes without a network; accepted is cache=unsafe".to_owned())
@@ -307,13 +316,18 @@ impl Spec {
 
     /// Whether it has an image that can be kept and restored: one that a loop device reads without a server between.
     pub fn has_image(&self) -> bool {
-        !self.is_network() && self.has_device() && !self.is_served()
+        !self.is_network() && self.has_device() && !self.is_behind_nbd()
     }
 
     /// Whether nbdkit and its filters are between the image and the loop device of a lane without a network.
     pub fn is_served(&self) -> bool {
         let filtered = self.delay.is_some() || self.error.is_some() || self.cache.is_some() || self.nbd.is_some();
         !self.is_network() && filtered
+    }
+
+    /// Whether the loop device of a lane without a network is attached to a file of nbdfuse, which asks a server.
+    pub fn is_behind_nbd(&self) -> bool {
+        self.is_served() || self.is_volatile
     }
 
     /// Whether latencies measured on it mean anything. sshfs acknowledges a write before the server has it, even one
@@ -454,6 +468,9 @@ mod tests {
             ("ext4,options=", ["options=", "+"]),
             ("ext4,nbd=unix:relative", ["unix:relative", "HOST:PORT"]),
             ("ext4,nbd=host:99999", ["host:99999", "HOST:PORT"]),
+            ("ext4,device=new", ["device=new", "device=volatile"]),
+            ("ext4,device=volatile,delay=2ms", ["device=volatile", "delay="]),
+            ("nbd,device=volatile", ["device=", "accepted are"]),
             ("ext4,colour=red", ["'colour'", "bandwidth"]),
             ("ext4,", ["''", "bandwidth"]),
             ("root,delay=2ms", ["delay=", "no device of its own"]),

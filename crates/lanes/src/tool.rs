@@ -75,7 +75,10 @@ fn needed(spec: &Spec) -> Vec<&'static str> {
         FileSystem::BtrfsNocow => programs.extend(["mkfs.btrfs", "chattr"]),
     }
     if spec.is_served() {
-        programs.extend(["nbdkit", "nbdfuse"]);
+        programs.push("nbdkit");
+    }
+    if spec.is_behind_nbd() {
+        programs.push("nbdfuse");
     }
     programs
 }
@@ -106,9 +109,14 @@ pub fn command(program: &str) -> Result<Command, LaneError> {
         LaneError::Environment(format!("{program} is not in PATH; to install it: {}", install_line(&[package])))
     })?;
     let mut command = Command::new(path);
+    apart(&mut command);
+    Ok(command)
+}
+
+/// Gives a command nothing to read, `PATH` alone, and a process group of its own.
+pub(super) fn apart(command: &mut Command) {
     command.env_clear().env("LC_ALL", "C").stdin(Stdio::null()).process_group(0);
     command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-    Ok(command)
 }
 
 /// Runs a program to its end. Returns its standard output.
@@ -149,7 +157,7 @@ mod tests {
     #[test]
     fn what_a_lane_needs_has_a_package() {
         for kind in FileSystem::ALL {
-            for modifiers in ["", ",delay=2ms"] {
+            for modifiers in ["", ",delay=2ms", ",device=volatile"] {
                 let Ok(spec) = Spec::parse(&format!("{}{modifiers}", kind.name())) else { continue };
                 for program in needed(&spec) {
                     assert!(PACKAGES.iter().any(|(known, _)| *known == program), "{program}");

@@ -2,6 +2,7 @@
 
 use crate::caveat::Caveat;
 use crate::comparison::{Design, Difference, Row, unlike_in_words};
+use crate::crash::{CrashCell, CrashOutcome};
 use crate::durability::{Class, Risks};
 use crate::estimate::Estimate;
 use crate::explained::Explained;
@@ -47,6 +48,9 @@ pub struct TrialOutcome {
     /// How a warm-up that decides itself decided.
     pub warm_up: Option<String>,
     pub recovery: Option<Recovery>,
+    /// Of a crash trial: what its fault did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<CrashOutcome>,
     /// Every requested setting.
     pub verifications: Vec<Verification>,
     /// The classes above [`Class::I`] of what is in effect.
@@ -69,6 +73,7 @@ impl TrialOutcome {
             restored: None,
             warm_up: None,
             recovery: None,
+            crash: None,
             verifications: Vec::new(),
             risks: Risks::new(),
             caveats: Vec::new(),
@@ -170,6 +175,9 @@ pub struct LabSummary {
     pub ladders: Vec<Ladder>,
     /// One for each variant and number of connections, where the plan asks for it.
     pub load_lines: Vec<LoadLine>,
+    /// By variant and fault, in the order of the plan, where it asks for faults.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crashes: Vec<CrashCell>,
     pub caveats: Vec<Caveat>,
     /// Trials of the plan are left that were not run to their end.
     pub interrupted: bool,

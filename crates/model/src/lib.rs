@@ -7,6 +7,7 @@ pub mod advice;
 pub mod build;
 pub mod caveat;
 pub mod comparison;
+pub mod crash;
 pub mod device;
 pub mod diagnosis;
 pub mod durability;
@@ -39,6 +40,7 @@ mod value;
 
 pub use build::Build;
 pub use caveat::Caveat;
+pub use crash::FaultKind;
 pub use durability::Class;
 pub use estimate::{Estimate, Refusal};
 pub use flavour::Flavour;

@@ -58,6 +58,9 @@ pub struct InvariantFinding {
     pub found: Option<String>,
     /// Why it was not asked.
     pub skipped: Option<String>,
+    /// So much of what clients were told is committed is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -13,6 +13,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 mod advise;
+mod crash;
 mod datasets;
 mod gate;
 pub mod help;
@@ -26,11 +27,12 @@ mod report;
 pub mod sysbench;
 
 pub use advise::{AdviseArgs, MeasureArgs};
+pub use crash::CrashArgs;
 pub use datasets::{DatasetsAction, DatasetsArgs};
 pub use gate::{LimitArgs, VerdictArgs};
 pub use io::IoArgs;
 pub use lab::LabArgs;
-pub use lane::{LaneAction, LaneArgs, LanePart, LanePartArgs, NfsArgs};
+pub use lane::{DeviceArgs, LaneAction, LaneArgs, LanePart, LanePartArgs, NfsArgs};
 pub use params::Params;
 pub use report::{RecordingsAction, RecordingsArgs, ReportArgs, ReportFormat, ServeArgs};
 
@@ -105,9 +107,12 @@ pub enum Command {
     /// What to do about a server's configuration, and why: advice with its reason, its price in safety and its source.
     #[command(after_help = advise::HELP)]
     Advise(AdviseArgs),
+    /// Let a server crash under load, and count the commits that it loses, beside what its settings bring.
+    #[command(after_help = crash::HELP)]
+    Crash(Box<CrashArgs>),
     /// Build storage paths on this machine for a comparison: a medium, a file system, a throttle, latency.
     Lane(LaneArgs),
-    /// A part of a network lane, as `plimsoll lane up` starts it.
+    /// A part of a lane, as `plimsoll lane up` starts it.
     #[command(hide = true)]
     LanePart(Box<LanePartArgs>),
     /// The load of a script, as `run` and `lab` start it.

@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         Command::Io(args) => cmd::io::run(&args),
         Command::Lab(args) => cmd::lab::run(&args),
         Command::Advise(args) => cmd::advise::run(&args),
+        Command::Crash(args) => cmd::crash::run(&args),
         Command::Lane(args) => cmd::lane::run(&args),
         Command::LanePart(args) => cmd::lane_part::run(*args),
         Command::ScriptPart => plimsoll_lab::apart::serve().map(|()| cmd::DONE).map_err(Into::into),

@@ -123,6 +123,7 @@ fn summary() -> LabSummary {
         comparisons: vec![comparison()],
         ladders: vec![ladder()],
         load_lines: vec![load_line(Some(estimate(1240.0, 1190.0, 1300.0))), load_line(None)],
+        crashes: Vec::new(),
         caveats: vec![Caveat::new("failed_trials", "1 of 6 trials failed\u{1b}[31m")],
         interrupted: false,
     }

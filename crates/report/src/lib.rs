@@ -11,7 +11,6 @@
 //! [`scaling`] what a sweep shows as a whole; [`order_entry`] has what only order entry reports; [`svg`] is the one
 //! writer of all figures.
 
-pub mod advice;
 pub mod comparison;
 pub mod document;
 pub mod figure;

@@ -12,8 +12,8 @@ use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::number::in_percent;
 use plimsoll_model::summary::{OrderEntry, Point};
 
-pub(crate) const BOLD: &str = "\x1b[1m";
-pub(crate) const DIM: &str = "\x1b[2m";
+pub const BOLD: &str = "\x1b[1m";
+pub const DIM: &str = "\x1b[2m";
 pub(crate) const RESET: &str = "\x1b[0m";
 
 /// Every escape sequence that a text for the terminal may contain.
@@ -38,11 +38,11 @@ impl TextLook {
     /// Of what is no terminal.
     pub const PLAIN: TextLook = TextLook { colour: false, width: 100, room: usize::MAX };
 
-    pub(crate) fn style(self, code: &str, text: String) -> String {
+    pub fn style(self, code: &str, text: String) -> String {
         if self.colour { format!("{code}{text}{RESET}") } else { text }
     }
 
-    pub(crate) fn wrapped(self, text: &str) -> Vec<String> {
+    pub fn wrapped(self, text: &str) -> Vec<String> {
         wrapped(text, self.width)
     }
 

@@ -69,6 +69,7 @@ impl PairedBlock {
                         point: *point,
                         round,
                         block: *block,
+                        fault: None,
                     }));
                 }
             }

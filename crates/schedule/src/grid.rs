@@ -189,6 +189,7 @@ impl Stage for Grid {
             point: turn.point,
             round: turn.round,
             block: turn.block,
+            fault: None,
         })
     }
 

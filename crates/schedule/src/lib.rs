@@ -1,10 +1,11 @@
 //! Which trial comes next, decided only by outcomes: a killed lab is resumed by telling its schedule what was
 //! recorded. It does no I/O and writes no sentences; reasons are values.
 //!
-//! [`grid`], [`ladder`] and [`load_line`] are the three kinds of experiment; a plan may have several, which follow one
-//! another. Begin with [`Schedule`].
+//! [`grid`], [`ladder`], [`load_line`] and [`crashes`] are the kinds of experiment; a plan may have several, which follow
+//! one another. Begin with [`Schedule`].
 
 mod block;
+mod crashes;
 mod draw;
 pub mod evidence;
 pub mod explained;
@@ -26,6 +27,7 @@ pub use quantity::Quantity;
 pub use stage::Amount;
 pub use trial::{EndedTrial, Prospect, Prospects};
 
+use crashes::Crashes;
 use grid::Grid;
 use ladder::{Climbed, LadderSchedule};
 use load_line::{LoadLines, Sought};
@@ -79,6 +81,7 @@ struct PlanSchedule {
     grid: Grid,
     staircases: Vec<LadderSchedule>,
     lines: LoadLines,
+    crashes: Crashes,
 }
 
 impl PlanSchedule {
@@ -95,27 +98,30 @@ impl PlanSchedule {
             grid: Grid::new(plan, &measured),
             staircases: climbing.iter().map(climb).collect(),
             lines: LoadLines::new(plan, &seeking),
+            crashes: Crashes::new(plan),
         }
     }
 
     /// In the order in which they run.
     fn stages(&self) -> impl Iterator<Item = &dyn Stage> {
         let stairs = self.staircases.iter().map(|staircase| staircase as &dyn Stage);
-        std::iter::once(&self.grid as &dyn Stage).chain(stairs).chain(std::iter::once(&self.lines as &dyn Stage))
+        let last = [&self.lines as &dyn Stage, &self.crashes];
+        std::iter::once(&self.grid as &dyn Stage).chain(stairs).chain(last)
     }
 
     fn stages_mut(&mut self) -> impl Iterator<Item = &mut dyn Stage> {
         let stairs = self.staircases.iter_mut().map(|staircase| staircase as &mut dyn Stage);
-        let (first, last) = (&mut self.grid as &mut dyn Stage, &mut self.lines as &mut dyn Stage);
-        std::iter::once(first).chain(stairs).chain(std::iter::once(last))
+        let last: [&mut dyn Stage; 2] = [&mut self.lines, &mut self.crashes];
+        std::iter::once(&mut self.grid as &mut dyn Stage).chain(stairs).chain(last)
     }
 }
 
 impl Schedule for PlanSchedule {
     fn next(&mut self) -> Option<TrialPlan> {
-        let UnplacedTrial { label, variant, point, round, block } = self.stages().find_map(Stage::next)?;
-        let seed = draw::seed(self.seed, round);
-        Some(TrialPlan { index: self.ended + 1, label, variant, point, round, seed, block })
+        let UnplacedTrial { label, variant, point, round, block, fault } = self.stages().find_map(Stage::next)?;
+        let again = fault.and_then(|fault| fault.load_seed);
+        let seed = again.unwrap_or_else(|| draw::seed(self.seed, round));
+        Some(TrialPlan { index: self.ended + 1, label, variant, point, round, seed, block, fault })
     }
 
     fn tell(&mut self, ended: EndedTrial) {

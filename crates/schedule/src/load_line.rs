@@ -151,6 +151,7 @@ impl Line {
             point,
             round: self.trials + 1,
             block: None,
+            fault: None,
         })
     }
 

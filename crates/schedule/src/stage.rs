@@ -2,7 +2,7 @@
 
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialOutcome;
-use plimsoll_plan::lab::{SwitchbackBlock, TrialPlan, Variant};
+use plimsoll_plan::lab::{PlannedFault, SwitchbackBlock, TrialPlan, Variant};
 use std::iter::Sum;
 use std::ops::Add;
 
@@ -16,6 +16,8 @@ pub struct UnplacedTrial {
     pub round: u32,
     /// Of a switchback.
     pub block: Option<SwitchbackBlock>,
+    /// Of a crash trial.
+    pub fault: Option<PlannedFault>,
 }
 
 impl UnplacedTrial {

@@ -219,6 +219,20 @@ impl PrivateServer {
         Ok(ending)
     }
 
+    /// Waits for the end of a server that was killed and whose storage may be gone: nothing is noted there.
+    ///
+    /// # Errors
+    /// [`ServerError::WillNotEnd`] if it does not end.
+    pub fn bury(mut self) -> Result<(), ServerError> {
+        self.kept = true; // nothing is left for Drop to do
+        process::kill(self.directory.name(), &self.identity, &self.directory.my_cnf())?;
+        if let Some(child) = &mut self.child {
+            let _ = child.wait();
+        }
+        self.heard.iter().for_each(Heard::pass_on);
+        Ok(())
+    }
+
     fn bring_down(&mut self, patience: Duration) -> Result<Ending, ServerError> {
         let ending = process::end(self.directory.name(), &self.identity, &self.directory.my_cnf(), patience)?;
         if let Some(child) = &mut self.child {

@@ -73,6 +73,14 @@ pub fn kill(name: &str, identity: &Identity, my_cnf: &Path) -> Result<Ending, Se
     signalled(name, identity, my_cnf, &[(Signal::KILL, VANISHES_WITHIN, Ending::Killed)])
 }
 
+/// Sends the server `identity` SIGKILL, under the same condition, and does not wait for its end.
+///
+/// # Errors
+/// [`HostError::Io`] if it cannot be signalled.
+pub fn strike(identity: &Identity, my_cnf: &Path) -> Result<(), ServerError> {
+    handle(identity, my_cnf)?.map_or(Ok(()), |handle| send(&handle, my_cnf, Signal::KILL))
+}
+
 /// A handle on the server `identity`, which stays valid for this process only; none if it is gone, or is not the
 /// process that was started with `my_cnf`.
 ///

@@ -8,6 +8,7 @@
 //!   when does a warm-up end), [`change_points`], [`levels`], [`stalls`].
 //! - Across rounds: [`comparison`], [`sequential`] where they end by themselves, and [`sides`] for both labs and
 //!   `compare`; [`explained`] takes away what others did, [`reach`] tells of rounds to come.
+//! - Over cases: [`mod@share`], how often something happens.
 //! - Over loads: [`scaling`] with [`mod@knee`] and [`saturation`], [`search`].
 //!
 //! How often the intervals contain the truth is in `docs/statistics.md`, which `make coverage` prints.
@@ -28,6 +29,7 @@ pub mod saturation;
 pub mod scaling;
 pub mod search;
 pub mod sequential;
+pub mod share;
 pub mod sides;
 mod spread;
 pub mod stalls;

@@ -59,6 +59,7 @@ pub fn plan(seed: u64, rounds: u32, variants: Vec<Variant>) -> LabPlan {
         server: None,
         file: "plan.toml".to_owned(),
         seed,
+        crash: None,
         trials: TrialRules {
             restore: Restore::Snapshot(None),
             warmup: WarmUp::Auto,

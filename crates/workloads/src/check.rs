@@ -141,6 +141,13 @@ impl Judgement {
         Ok(())
     }
 
+    /// How much is missing from a sum that has to have a least size, in whole units; `None` if it is large enough.
+    pub fn missing(&self, check: &Check) -> Option<u64> {
+        let Expectation::Between { least, .. } = &check.expectation else { return None };
+        let missing = i128::from(*least) - self.sum / 10_i128.pow(DECIMALS as u32);
+        u64::try_from(missing).ok().filter(|missing| *missing > 0 && !self.incomplete)
+    }
+
     /// Judges all parts together; `check` is any of them.
     ///
     /// # Errors

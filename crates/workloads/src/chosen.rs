@@ -4,10 +4,11 @@
 use crate::check::{Check, Ledger, Moment};
 use crate::dataset::{Dataset, DatasetNames, Loaded};
 use crate::error::Error;
+use crate::ledger::load::LedgerData;
 use crate::oltp::load::OltpData;
 use crate::smack::load::SmackData;
 use crate::tpcc::load::OrderEntryData;
-use crate::{oltp, smack, summaries, tpcc, unknown_workload};
+use crate::{ledger, oltp, smack, summaries, tpcc, unknown_workload};
 use plimsoll_model::NamedScalars;
 
 /// (name, text) pairs as typed.
@@ -18,6 +19,7 @@ pub enum ChosenWorkload {
     Oltp(oltp::OltpKind, oltp::OltpParameters),
     OrderEntry(tpcc::TpccParameters),
     Smack(smack::SmackKind, smack::SmackParameters),
+    Ledger(ledger::LedgerParameters),
 }
 
 fn pairs(typed: &Typed) -> impl Iterator<Item = (&str, &str)> {
@@ -38,6 +40,7 @@ impl ChosenWorkload {
         }
         match name {
             tpcc::NAME => Ok(ChosenWorkload::OrderEntry(tpcc::TpccParameters::on(pairs(typed), loaded)?)),
+            ledger::NAME => Ok(ChosenWorkload::Ledger(ledger::LedgerParameters::on(pairs(typed), loaded)?)),
             _ => Err(unknown_workload(name)),
         }
     }
@@ -64,6 +67,7 @@ impl ChosenWorkload {
             ChosenWorkload::Oltp(kind, _) => kind.name(),
             ChosenWorkload::OrderEntry(_) => tpcc::NAME,
             ChosenWorkload::Smack(kind, _) => kind.name(),
+            ChosenWorkload::Ledger(_) => ledger::NAME,
         }
     }
 
@@ -73,6 +77,7 @@ impl ChosenWorkload {
             ChosenWorkload::Oltp(kind, _) => kind.dataset_family(),
             ChosenWorkload::OrderEntry(_) => tpcc::load::FAMILY,
             ChosenWorkload::Smack(kind, _) => kind.dataset_family(),
+            ChosenWorkload::Ledger(_) => ledger::NAME,
         }
     }
 
@@ -82,6 +87,7 @@ impl ChosenWorkload {
             ChosenWorkload::Oltp(kind, parameters) => parameters.printable(*kind),
             ChosenWorkload::OrderEntry(parameters) => parameters.printable(),
             ChosenWorkload::Smack(kind, parameters) => parameters.printable(*kind),
+            ChosenWorkload::Ledger(parameters) => parameters.printable(),
         }
     }
 
@@ -90,6 +96,7 @@ impl ChosenWorkload {
             ChosenWorkload::Oltp(kind, parameters) => Box::new(OltpData::new(*kind, parameters, seed)),
             ChosenWorkload::OrderEntry(parameters) => Box::new(OrderEntryData::new(parameters, seed)),
             ChosenWorkload::Smack(kind, parameters) => Box::new(SmackData::new(*kind, parameters, seed)),
+            ChosenWorkload::Ledger(parameters) => Box::new(LedgerData::new(parameters, seed)),
         }
     }
 
@@ -99,6 +106,7 @@ impl ChosenWorkload {
             ChosenWorkload::Oltp(kind, parameters) => oltp::schema::names(*kind, parameters),
             ChosenWorkload::OrderEntry(parameters) => tpcc::names::names(parameters),
             ChosenWorkload::Smack(..) => smack::schema::names(),
+            ChosenWorkload::Ledger(_) => ledger::schema::names(),
         }
     }
 
@@ -108,6 +116,7 @@ impl ChosenWorkload {
             ChosenWorkload::Oltp(kind, parameters) => oltp::check::layout(*kind, parameters),
             ChosenWorkload::OrderEntry(parameters) => tpcc::check::layout(parameters),
             ChosenWorkload::Smack(_, parameters) => smack::check::layout(parameters),
+            ChosenWorkload::Ledger(_) => ledger::check::layout(),
         }
     }
 
@@ -119,7 +128,7 @@ impl ChosenWorkload {
         match self {
             ChosenWorkload::OrderEntry(parameters) => parameters.over_all(loaded).map(ChosenWorkload::OrderEntry),
             // What must hold for these holds for each of their tables.
-            ChosenWorkload::Oltp(..) | ChosenWorkload::Smack(..) => Ok(self.clone()),
+            ChosenWorkload::Oltp(..) | ChosenWorkload::Smack(..) | ChosenWorkload::Ledger(_) => Ok(self.clone()),
         }
     }
 
@@ -130,6 +139,7 @@ impl ChosenWorkload {
             ChosenWorkload::Oltp(kind, parameters) => oltp::check::checks(*kind, parameters, moment),
             ChosenWorkload::OrderEntry(parameters) => tpcc::check::checks(parameters, moment, ledger),
             ChosenWorkload::Smack(_, parameters) => smack::check::checks(parameters, moment, seed),
+            ChosenWorkload::Ledger(parameters) => ledger::check::checks(parameters, moment),
         }
     }
 
@@ -139,7 +149,7 @@ impl ChosenWorkload {
             ChosenWorkload::OrderEntry(parameters) => parameters.default_protocol(),
             // As super-smack sends them.
             ChosenWorkload::Smack(..) => "text",
-            ChosenWorkload::Oltp(..) => "prepared",
+            ChosenWorkload::Oltp(..) | ChosenWorkload::Ledger(_) => "prepared",
         }
     }
 
@@ -166,7 +176,8 @@ pub fn options() -> Vec<(&'static str, String)> {
     let of_tpcc = tpcc::parameters::TABLE.iter().map(|spec| spec.shown());
     let aliases = tpcc::aliases::aliases().iter().map(|(name, help)| (*name, (*help).to_owned()));
     let mut all: Vec<(&'static str, String)> = Vec::new();
-    for (name, help) in of_oltp.chain(of_tpcc).chain(aliases).chain(of_smack) {
+    let of_ledger = ledger::parameters::TABLE.iter().map(|spec| spec.shown());
+    for (name, help) in of_oltp.chain(of_tpcc).chain(aliases).chain(of_smack).chain(of_ledger) {
         if all.iter().all(|(known, _)| *known != name) {
             all.push((name, help));
         }
@@ -213,6 +224,7 @@ pub fn parameters_of(name: &str) -> Result<Vec<&'static str>, Error> {
             let aliases = tpcc::aliases::aliases().iter().map(|(name, _)| *name);
             Ok(tpcc::parameters::TABLE.iter().map(|spec| spec.name).chain(aliases).collect())
         }
+        ledger::NAME => Ok(ledger::parameters::TABLE.iter().map(|spec| spec.name).collect()),
         _ => Err(unknown_workload(name)),
     }
 }
@@ -248,7 +260,8 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_data_whatever_they_were_loaded_with() {
-        let cases: [(&str, &[(&str, &str)]); 8] = [
+        let cases: [(&str, &[(&str, &str)]); 9] = [
+            ("ledger", &[("rows", "12")]),
             ("oltp_read_write", &[("tables", "12")]),
             ("oltp_read_write", &[("layout", "sysbench-0.4")]),
             ("oltp_insert", &[("auto_inc", "off"), ("tables", "3")]),

@@ -13,6 +13,7 @@ pub mod dataset;
 pub mod digits;
 pub mod distribution;
 pub mod error;
+pub mod ledger;
 pub mod null;
 pub mod oltp;
 pub mod parameter;
@@ -28,7 +29,8 @@ use error::nearest;
 pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str)> {
     let of_oltp = oltp::OltpKind::ALL.into_iter().map(|kind| (kind.name(), kind.summary()));
     let of_smack = smack::SmackKind::ALL.into_iter().map(|kind| (kind.name(), kind.summary()));
-    of_oltp.chain(std::iter::once((tpcc::NAME, tpcc::summary()))).chain(of_smack)
+    let others = [(tpcc::NAME, tpcc::summary()), (ledger::NAME, ledger::summary())];
+    of_oltp.chain(others).chain(of_smack)
 }
 
 /// What the workload of this name does, in full.
@@ -44,6 +46,7 @@ pub fn describe(name: &str) -> Result<String, Error> {
     }
     match name {
         tpcc::NAME => Ok(tpcc::describe::describe()),
+        ledger::NAME => Ok(ledger::describe::describe()),
         _ => Err(unknown_workload(name)),
     }
 }

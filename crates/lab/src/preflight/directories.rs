@@ -4,6 +4,7 @@ use super::Machine;
 use crate::error::LabError;
 use plimsoll_data::starting_data::TrialDirectories;
 use plimsoll_host::Home;
+use plimsoll_lanes::Lane;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Storage, Variant};
 use plimsoll_server::TrialDirectory;
@@ -13,6 +14,22 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 impl Machine<'_> {
+    /// The lane of this name as it is now.
+    ///
+    /// # Errors
+    /// Those of lanes.
+    pub fn lane(&self, name: &str) -> Result<Lane, LabError> {
+        self.lanes.borrow_mut().take(name, false, &mut |_| true)
+    }
+
+    /// Takes down a lane that cannot be used any more.
+    ///
+    /// # Errors
+    /// Those of lanes.
+    pub fn give_up_lane(&self, name: &str) -> Result<(), LabError> {
+        self.lanes.borrow_mut().give_up(name)
+    }
+
     /// Takes the directories of a variant, and brings up its lane if it is not up; such a lane is taken down with this value.
     /// The directories are given back when dropped; those of two variants may be held at once, but one variant's only once.
     ///
@@ -31,7 +48,8 @@ impl Machine<'_> {
                     watcher.tell(Event::Doing(step));
                     !watcher.interrupted()
                 };
-                Some(self.lanes.borrow_mut().take(name, told)?)
+                // What a crash loses on a lane that lies is what such a plan asks.
+                Some(self.lanes.borrow_mut().take(name, plan.crash.is_none(), told)?)
             }
             _ => None,
         };

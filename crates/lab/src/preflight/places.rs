@@ -36,6 +36,7 @@ pub(super) fn check(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &
         }
     };
     can_restore(home, plan, variant)?;
+    can_fail(plan, variant)?;
     if let (Some((path, place)), Some(build)) = (path, &prepared.build) {
         let asked = Variant { config: prepared.requested.clone(), ..variant.clone() };
         let kept = plan.trials.restore.copies() && !is_stored(&place, build, &asked)?;
@@ -68,6 +69,26 @@ fn can_restore(home: &Home, plan: &LabPlan, variant: &Variant) -> Result<(), Lab
         Method::ImageClone | Method::Copy => true,
     };
     if can { Ok(()) } else { cannot_restore(method, &path.display().to_string(), variant) }
+}
+
+/// Refuses faults that need a device of their own where the data are stored on another.
+fn can_fail(plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
+    let Some(fault) = plan.crash.iter().flat_map(|rules| &rules.faults).find(|fault| fault.needs_device()) else {
+        return Ok(());
+    };
+    let found = match &variant.storage {
+        Storage::Lane(name) if Spec::parse(name)?.is_volatile => return Ok(()),
+        Storage::Lane(name) => format!("the lane {name}"),
+        Storage::Home => "Plimsoll's home".to_owned(),
+        Storage::Directory(path) => path.display().to_string(),
+    };
+    let problem = format!(
+        "crash: the fault {} needs a device of its own, but the data of `{}` are in {found}; accepted is a lane with \
+         device=volatile, as in lane = \"ext4,device=volatile\"",
+        fault.name(),
+        variant.name
+    );
+    Err(refused(nearest(variant, &["lane", "datadir", "workload.kind"]), problem))
 }
 
 fn lane_can_restore(name: &str, method: Method, variant: &Variant) -> Result<(), LabError> {

@@ -91,6 +91,7 @@ mod tests {
             parts,
             server_device: None,
             operations: None,
+            is_volatile: false,
         }
     }
 

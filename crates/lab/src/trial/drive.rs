@@ -1,5 +1,6 @@
 //! The load of a trial: warm-up, measured window, drain.
 
+use super::crash;
 use super::innodb_status::innodb_status;
 use super::limits;
 use super::recovery::{self, Crash};
@@ -55,6 +56,10 @@ impl WithWorkload for Drive<'_, '_> {
         let plan = now.trial.run_plan(rules, warmup_seconds, self.protocol);
         make_ready(target, &plan, adapter, self.variables)?;
         let _pinned = now.trial.variant.client_cpus.as_deref().map(Pinned::to).transpose()?;
+        if let (Some(fault), Some(setup)) = (now.trial.fault, self.setup) {
+            let under = Crash { target, adapter, plan: &plan, chosen: self.chosen, setup };
+            return crash::crash(now, under, fault);
+        }
         if warmup == WarmUp::Auto {
             warm_up(now, target, &plan, adapter)?;
         }
@@ -68,7 +73,7 @@ impl WithWorkload for Drive<'_, '_> {
 
 impl UnderWay<'_> {
     /// The place of a load in this trial.
-    pub(super) fn circumstances(&self, phase: Option<Phase>) -> Circumstances {
+    pub(super) fn circumstances(&self, phase: Option<Phase>) -> Circumstances<'static> {
         Circumstances { ceiling: self.ceiling, since: Some(self.watch.begun), phase, ..Circumstances::default() }
     }
 }

@@ -1,9 +1,10 @@
 //! One trial: restore, pause, start, verify, warm up, measure, drain, collect, stop.
 //!
 //! Begin with [`TrialRunner::trial`]. What happens on a running server is in [`server`], the load in [`drive`], the crash and
-//! the recovery in [`recovery`], how trials share a server in [`flip`]; [`watch`] notes the phases and [`watchdog`] ends one that takes too long.
+//! the recovery in [`recovery`], what else goes wrong in [`crash`], how trials share a server in [`flip`]; [`watch`] notes the phases and [`watchdog`] ends one that takes too long.
 
 mod action;
+mod crash;
 mod data;
 mod drive;
 mod flip;
@@ -30,6 +31,7 @@ use plimsoll_host::speed::cpu_speed;
 use plimsoll_measures::lab::compares;
 use plimsoll_model::Build;
 use plimsoll_model::Caveat;
+use plimsoll_model::crash::CrashEnd;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
@@ -150,7 +152,20 @@ impl<'a> TrialRunner<'a> {
         now.outcome.commit_us = mean(before, now.commit_us(directories));
         *used = now.outcome.restored.is_some();
         now.keep_log(directories.data.directory())?;
+        self.renew(now, place)?;
         done
+    }
+
+    /// After a fault a lane has another device, or none that can be used any more.
+    fn renew(&mut self, now: &UnderWay, place: usize) -> Result<(), LabError> {
+        let (Some(_), Some(lane)) = (now.trial.fault, &self.held[place].directories.lane) else { return Ok(()) };
+        let name = lane.name.clone();
+        if now.outcome.crash.as_ref().is_some_and(|crash| matches!(crash.end, CrashEnd::FileSystem(_))) {
+            drop(self.held.swap_remove(place));
+            return self.machine.give_up_lane(&name);
+        }
+        self.held[place].directories.lane = Some(self.machine.lane(&name)?);
+        Ok(())
     }
 
     /// Holds the directories of a variant, and says at which place. The directories of the variant before are released with the data
@@ -294,7 +309,7 @@ impl UnderWay<'_> {
             *running = Some(shared);
             return Ok(());
         }
-        let stopped = self.stop(shared.target);
+        let stopped = self.stop(shared.target).and_then(|()| self.look_at_pages(&setup));
         done.and(stopped)
     }
 

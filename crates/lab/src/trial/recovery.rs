@@ -83,6 +83,11 @@ fn restart(now: &mut UnderWay, target: &mut OpenTarget, setup: &ServerSetup) -> 
         now.watch.watchdog.guard(None);
         server.kill()?;
     }
+    start_again(now, target, setup)
+}
+
+/// The same for a server that is gone.
+pub(super) fn start_again(now: &mut UnderWay, target: &mut OpenTarget, setup: &ServerSetup) -> Result<f64, LabError> {
     let limit = limits::of(&now.plan.trials, Phase::Recover);
     let started = setup.start(&mut now.watch, &target.database, limit)?;
     *target = started.target;

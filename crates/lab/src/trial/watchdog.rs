@@ -2,8 +2,8 @@
 
 use plimsoll_host::process::Identity;
 use plimsoll_model::samples::Phase;
-use plimsoll_server::PrivateServer;
 use plimsoll_server::process;
+use plimsoll_server::{PrivateServer, ServerError};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -22,6 +22,14 @@ impl Victim {
     pub fn of(server: &PrivateServer) -> Option<Victim> {
         let identity = Identity::of(server.pid())?;
         Some(Victim { name: server.name().to_owned(), identity, my_cnf: server.directory().my_cnf() })
+    }
+
+    /// Sends it SIGKILL. It may take until its storage answers before it is gone.
+    ///
+    /// # Errors
+    /// If it cannot be signalled.
+    pub fn strike(&self) -> Result<(), ServerError> {
+        process::strike(&self.identity, &self.my_cnf)
     }
 
     /// Kills it with SIGKILL and waits until it is gone. `clean` finds one that cannot be killed.

@@ -1,5 +1,6 @@
 //! The answer of a lab in one sentence.
 
+use super::crashes;
 use super::words::{quantity, rate_with_interval};
 use plimsoll_model::Estimate;
 use plimsoll_model::Metric;
@@ -14,7 +15,11 @@ use std::collections::BTreeMap;
 pub fn headline(summary: &LabSummary, ended: &[EndedTrial]) -> String {
     let mut found: Vec<String> = summary.ladders.iter().map(ladder).collect();
     found.extend(summary.load_lines.iter().map(load_line));
-    found.extend(summary.comparisons.iter().map(|of| comparison(summary, of)));
+    found.extend(crashes::sentences(&summary.crashes));
+    // Beside what faults cost, what variants bring is the second question, which has a table and a figure.
+    if summary.crashes.is_empty() {
+        found.extend(summary.comparisons.iter().map(|of| comparison(summary, of)));
+    }
     if found.is_empty() {
         found.extend(best(&summary.cells));
         found.extend(evaluations(ended));

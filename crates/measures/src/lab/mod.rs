@@ -1,6 +1,7 @@
 //! All outcomes of a plan → the summary.
 
 mod comparison;
+mod crashes;
 mod headline;
 mod reach;
 mod reasons;
@@ -63,6 +64,7 @@ pub fn summary(plan: &LabPlan, prospects: &Prospects, ended: &[EndedTrial]) -> L
         comparisons: if is_grid { comparisons(plan, ended) } else { Vec::new() },
         ladders: found.ladders.into_iter().map(reasons::ladder).collect(),
         load_lines: found.lines.into_iter().map(reasons::load_line).collect(),
+        crashes: crashes::cells(plan, ended),
         caveats: Vec::new(),
         interrupted: schedule.next().is_some(),
     };

@@ -57,6 +57,7 @@ fn told(row: Row) -> String {
         comparisons: vec![comparison],
         ladders: Vec::new(),
         load_lines: Vec::new(),
+        crashes: Vec::new(),
         caveats: Vec::new(),
         interrupted: false,
     };

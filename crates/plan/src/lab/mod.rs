@@ -16,12 +16,13 @@ use crate::plan::{ArrivalSpread, Measure};
 pub use crate::setting::Setting;
 pub use change::Change;
 use plimsoll_model::Class;
+use plimsoll_model::FaultKind;
 use plimsoll_model::LoadPoint;
 pub use plimsoll_model::published::{Printed, PublishedKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-pub use trial::{PlannedTrial, SwitchbackBlock, TrialPlan};
+pub use trial::{PlannedFault, PlannedTrial, SwitchbackBlock, TrialPlan};
 
 /// Nobody waits for more than this: it is a month of trials of half a minute.
 pub const MOST_TRIALS: usize = 100_000;
@@ -40,6 +41,9 @@ pub struct LabPlan {
     pub file: String,
     pub seed: u64,
     pub trials: TrialRules,
+    /// `[crash]`: besides its load each variant has its faults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<CrashRules>,
     /// At least one, in the order of the file. Without `[[variant]]`, the one that `[server]` describes, called `base`.
     pub variants: Vec<Variant>,
     pub rungs: Vec<Rung>,
@@ -111,6 +115,20 @@ impl TrialRules {
         let washout = self.switchback.filter(|_| is_flipped).map(|rule| WarmUp::Seconds(rule.washout_seconds));
         washout.unwrap_or(self.warmup)
     }
+}
+
+/// What goes wrong, and how often.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CrashRules {
+    /// Each once.
+    pub faults: Vec<FaultKind>,
+    /// So many of each.
+    pub trials: u32,
+    /// A fault comes in the second half of this time under load, at a moment that is drawn for each.
+    pub load_seconds: f64,
+    /// A fault of an earlier recording, which is repeated as it was. No plan file says so, but whoever repeats it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<PlannedFault>,
 }
 
 /// When a comparison gets no more rounds.

@@ -2,7 +2,7 @@
 
 use super::{TrialRules, Variant};
 use crate::plan::{Measure, RunPlan};
-use plimsoll_model::LoadPoint;
+use plimsoll_model::{FaultKind, LoadPoint};
 use serde::{Deserialize, Serialize};
 
 /// What a trial has to do, as in its `trial.json`.
@@ -21,6 +21,25 @@ pub struct TrialPlan {
     /// In a switchback, which of its side's two blocks on the running server this is; else it starts one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<SwitchbackBlock>,
+    /// What goes wrong under its load; then nothing else is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<PlannedFault>,
+}
+
+/// A fault, and when it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedFault {
+    pub kind: FaultKind,
+    /// Of what is drawn in it.
+    pub seed: u64,
+    /// After the first commit.
+    pub after_seconds: f64,
+    /// In place of that, after so many commits: where it came before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_commits: Option<u64>,
+    /// The seed of the load, in place of that of the round: the one with which it came before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_seed: Option<u64>,
 }
 
 /// A block of a switchback.

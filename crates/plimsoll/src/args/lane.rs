@@ -89,7 +89,7 @@ pub enum LaneAction {
     },
 }
 
-/// What `plimsoll lane-part` was given: a part of a network lane that runs in this program.
+/// What `plimsoll lane-part` was given: a part of a lane that runs in this program.
 #[derive(Debug, Args)]
 pub struct LanePartArgs {
     #[command(subcommand)]
@@ -100,6 +100,8 @@ pub struct LanePartArgs {
 pub enum LanePart {
     /// Relay TCP connections, delaying what the client sends.
     Link(LinkArgs),
+    /// Serve a device that loses at a power cut what was not flushed.
+    Device(DeviceArgs),
     /// Mount the files of an NFSv3 server.
     Nfs(NfsArgs),
 }
@@ -114,6 +116,18 @@ pub struct LinkArgs {
     pub ports: Vec<u16>,
     #[arg(long, value_parser = quantity::duration)]
     pub delay: Duration,
+}
+
+#[derive(Debug, Args)]
+pub struct DeviceArgs {
+    #[arg(long)]
+    pub image: PathBuf,
+    #[arg(long)]
+    pub spool: PathBuf,
+    #[arg(long)]
+    pub socket: PathBuf,
+    #[arg(long)]
+    pub power: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -220,8 +220,9 @@ fn show(args: &LabArgs, plan: &LabPlan, baseline: Option<&Baseline>, finished: F
         terminal::note(&format!("damaged after the crash: {}: {what}", terminal::title(trial)));
     }
     let missed = summary.load_lines.iter().any(|line| line.rate.is_none());
+    let is_lost = summary.crashes.iter().any(|cell| cell.breaks_its_promise());
     let code = match &ended {
-        None if failed.is_empty() && broken.is_empty() && !missed => DONE,
+        None if failed.is_empty() && broken.is_empty() && !missed && !is_lost => DONE,
         None => CHECK_FAILED,
         Some(EarlyEnd::Interrupted) => {
             terminal::note(&format!("interrupted; results so far are kept{goes_on}"));
@@ -268,7 +269,7 @@ fn gate_again(args: &LabArgs) -> String {
 }
 
 /// Says which trials failed and why; a setting that was not in effect is one reason.
-fn tell_failures(failed: &[(TrialPlan, String)], all: usize) {
+pub fn tell_failures(failed: &[(TrialPlan, String)], all: usize) {
     if failed.is_empty() {
         return;
     }

@@ -1,7 +1,8 @@
-//! `plimsoll lane-part`: the parts of a network lane that run in this program; `plimsoll lane up` starts them.
+//! `plimsoll lane-part`: the parts of a lane that run in this program; `plimsoll lane up` starts them.
 
 use super::DONE;
-use crate::args::{LanePart, LanePartArgs, NfsArgs};
+use crate::args::{DeviceArgs, LanePart, LanePartArgs, NfsArgs};
+use plimsoll_faults::serve::DevicePlaces;
 use plimsoll_lab::LabError;
 use plimsoll_lanes::link::{self, Link};
 use plimsoll_lanes::nfs::MountOptions;
@@ -11,6 +12,10 @@ pub fn run(args: LanePartArgs) -> anyhow::Result<u8> {
         LanePart::Link(args) => {
             let link = Link { listen: args.listen, server: args.server, ports: args.ports, delay: args.delay };
             link::run(&link).map_err(LabError::from)?;
+        }
+        LanePart::Device(args) => {
+            let DeviceArgs { image, spool, socket, power } = args;
+            plimsoll_faults::serve::serve(&DevicePlaces { image, spool, socket, orders: power })?;
         }
         LanePart::Nfs(args) => plimsoll_lanes::nfs::serve(&options(args))?,
     }

@@ -7,6 +7,7 @@ pub mod check;
 pub mod clean;
 pub mod compare;
 pub mod completions;
+pub mod crash;
 pub mod datasets;
 pub mod drop;
 pub mod gate;

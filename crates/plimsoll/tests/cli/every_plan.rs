@@ -158,7 +158,7 @@ fn drop_likes(plan: &mut toml::Table) {
 fn shorten(preset: &mut toml::Value) {
     for (key, value) in preset.as_table_mut().expect("a table") {
         match (key.as_str(), value.as_integer()) {
-            ("warehouses" | "rounds", Some(_)) => *value = 1.into(),
+            ("warehouses" | "rounds" | "trials", Some(_)) => *value = 1.into(),
             ("max_rounds", Some(_)) => *value = 3.into(),
             ("table_size", Some(rows)) => *value = (rows / 10).into(),
             ("warmup", _) => *value = "500ms".into(),
@@ -187,7 +187,12 @@ macro_rules! run_to_the_end {
 
 run_to_the_end! {
     bourke_systems_on_mariadb: "bourke-systems", |plan| plans_systems::bourke_systems(plan, servers::mariadb());
+    defaults_durability_on_mariadb: "defaults-durability", |plan| plans_netapp::loses_small(plan, Lab::mariadb);
+    defaults_durability_on_mysql: "defaults-durability", |plan| plans_netapp::loses_small(plan, Lab::mysql);
+    filesystems_durability_on_mariadb: "filesystems-durability", |plan| plans_netapp::loses_small(plan, Lab::mariadb);
     filesystems_here_on_mariadb: "filesystems-here", |plan| plans_systems::filesystems_here(plan, servers::mariadb());
+    netapp_durability_on_mariadb: "netapp-durability", |plan| plans_netapp::loses_small(plan, Lab::mariadb);
+    netapp_durability_on_mysql: "netapp-durability", |plan| plans_netapp::loses_small(plan, Lab::mysql);
     netapp_flush_method_on_mariadb: "netapp-flush-method", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
     netapp_flush_method_on_mysql: "netapp-flush-method", |plan| plans_netapp::runs_small(plan, Lab::mysql);
     netapp_ladder_on_mariadb: "netapp-ladder", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
@@ -199,6 +204,8 @@ run_to_the_end! {
     no_effect_on_mariadb: "no-effect", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
     no_effect_on_mysql: "no-effect", |plan| plans_netapp::runs_small(plan, Lab::mysql);
     percona_io: "percona-io", plans_storage::the_matrix_of_the_article;
+    pure_durability_on_mariadb: "pure-durability", |plan| plans_netapp::loses_small(plan, Lab::mariadb);
+    pure_durability_on_mysql: "pure-durability", |plan| plans_netapp::loses_small(plan, Lab::mysql);
     pure_integrity_on_mariadb: "pure-integrity", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
     pure_integrity_on_mysql: "pure-integrity", |plan| plans_netapp::runs_small(plan, Lab::mysql);
     pure_sweep_on_mariadb: "pure-sweep", |plan| plans_storage::sweeps_to_the_end(plan, servers::mariadb());

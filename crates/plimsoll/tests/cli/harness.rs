@@ -134,7 +134,7 @@ impl Lab {
                 Some(remote) => remote.aim(&mut command),
                 None => drop(command.arg(format!("--target=private:{server}"))),
             },
-            Some("quickstart" | "lab") => {
+            Some("quickstart" | "lab" | "crash") => {
                 command.arg(format!("--server={server}"));
             }
             Some("advise" | "server") if line.starts_with("server start") || line.contains("--workload") => {

@@ -197,7 +197,13 @@ fn every_kind_comes_up_is_sound_and_goes() {
 #[ignore = "mounts; make test-all"]
 fn modifiers_come_up_are_sound_and_go() {
     let Some(shore) = Shore::new() else { return };
-    for name in ["ext4,delay=1ms,cache=64M", "xfs,sector=4096,options=noatime", "ext4,iops=200", "root,bandwidth=8M"] {
+    for name in [
+        "ext4,delay=1ms,cache=64M",
+        "xfs,sector=4096,options=noatime",
+        "ext4,iops=200",
+        "root,bandwidth=8M",
+        "xfs,device=volatile",
+    ] {
         whole_life(&shore, name);
     }
 }

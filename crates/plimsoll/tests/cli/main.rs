@@ -12,6 +12,7 @@ mod compare;
 mod completions;
 mod conditions;
 mod contract;
+mod crash;
 mod cut_short;
 mod dashboard;
 mod data;

@@ -17,6 +17,7 @@ pub mod latency;
 pub mod load_line;
 pub mod looks;
 pub mod operations;
+pub mod price;
 pub mod requests;
 mod rows;
 pub mod seconds;

@@ -4,6 +4,7 @@
 //! of plan.
 
 mod answer;
+pub mod crashes;
 mod document;
 mod effects;
 mod figures;

@@ -1,7 +1,7 @@
 //! A lab in the terminal.
 
 use super::answer::answer;
-use super::tables;
+use super::{crashes, tables};
 use crate::comparison::interval_in_full;
 use crate::table::Table;
 use crate::terminal::{BOLD, TextLook, rows};
@@ -21,6 +21,7 @@ pub fn terminal(summary: &LabSummary, look: TextLook) -> String {
     blocks.extend(summary.comparisons.iter().map(|comparison| compared(comparison, look)));
     blocks.extend(summary.ladders.iter().map(|ladder| climbed(ladder, look)));
     blocks.push(load_lines(&summary.load_lines, look));
+    blocks.push(titled("what faults cost", &crashes::table(&summary.crashes), look));
     blocks.push(remarks(summary, look));
     blocks.retain(|lines| !lines.is_empty());
     blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")

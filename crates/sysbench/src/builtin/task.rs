@@ -149,5 +149,6 @@ pub fn spec(general: &General) -> RunSpec {
         ignore_errors: Vec::new(),
         private: false,
         ask: None,
+        commits: None,
     }
 }

@@ -384,6 +384,7 @@ mod tests {
             connections: 1,
             stream: 0,
             number,
+            entry: number,
             queued: false,
             transaction: 0,
         };

@@ -280,7 +280,7 @@ mod tests {
     fn input(stream: u64, number: u64, connections: usize) -> Input {
         let connection = stream as usize % connections;
         let rng = Rng::new(7, stream, number);
-        Input { rng, connection, connections, stream, number, queued: false, transaction: 0 }
+        Input { rng, connection, connections, stream, number, entry: number, queued: false, transaction: 0 }
     }
 
     const HOME: HomeDistrict = HomeDistrict { set: 1, w: 2, d: 3 };

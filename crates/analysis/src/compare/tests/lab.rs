@@ -25,6 +25,7 @@ fn summary() -> LabSummary {
         comparisons: Vec::new(),
         ladders: Vec::new(),
         load_lines: Vec::new(),
+        crashes: Vec::new(),
         caveats: Vec::new(),
         interrupted: false,
     }

@@ -17,6 +17,8 @@ const OF_PRIVATE_SERVERS: [&str; 9] =
 const OF_SERVERS: [&str; 9] = ["build", "config_file", "config", "target", "layout", "cpus", "memory", "env", "load"];
 /// What a ladder calls its trials that try no rung.
 const LADDER_WORDS: [&str; 3] = ["floor", "worth", "gain"];
+/// Workloads whose commits can be told after a crash.
+const COUNTED: [&str; 2] = ["ledger", "tpcc"];
 /// Bytes that a recording has for the label of a trial.
 const LONGEST_LABEL: usize = 80;
 
@@ -39,6 +41,7 @@ pub(super) fn check(plan: &LabPlan, lines: &BTreeMap<String, Where>) -> Result<(
     check.trials()?;
     check.stopping()?;
     check.switchback()?;
+    check.crash()?;
     if plan.rungs.is_empty() { Ok(()) } else { check.ladder() }
 }
 
@@ -168,6 +171,41 @@ impl Check<'_> {
             return Ok(());
         };
         refuse(self.at("trials.rounds"), problem)
+    }
+
+    /// Faults happen to servers of ours that have one load, which can be told afterwards.
+    fn crash(&self) -> Result<(), PlanError> {
+        let LabPlan { variants, rungs, trials, crash: Some(_), .. } = self.plan else { return Ok(()) };
+        let problem = |key: &str, problem: String| refuse(self.at(key), format!("crash: {problem}"));
+        if !rungs.is_empty() {
+            return problem(
+                "rung",
+                "faults are compared between variants; accepted is [[variant]] in place of [[rung]]".into(),
+            );
+        }
+        if trials.switchback.is_some() {
+            return problem("trials.switchback", "each fault needs a server of its own; leave switchback out".into());
+        }
+        if !trials.restore.copies() {
+            let problem_text = "each fault needs the same data; accepted are the copies of restore".to_owned();
+            return problem("trials.restore", problem_text);
+        }
+        for variant in variants {
+            let Variant { name, workload, load, target, .. } = variant;
+            let wrong = if target.is_some() {
+                ("target", "only private servers are made to crash; leave target out".to_owned())
+            } else if workload.script.is_some() || !COUNTED.contains(&workload.kind.as_str()) {
+                let (found, accepted) = (workload.name(), COUNTED.join(" and "));
+                ("workload.kind", format!("what {found} commits cannot be found again; accepted are {accepted}"))
+            } else if load.points.len() != 1 || load.find.is_some() {
+                let found = load.points.len();
+                ("load.connections", format!("`{name}` has {found} load points; accepted is one number of connections"))
+            } else {
+                continue;
+            };
+            return refuse(variant.at(wrong.0), format!("crash: {}", wrong.1));
+        }
+        Ok(())
     }
 
     /// A variant of a grid that nothing is compared with.

@@ -2,9 +2,12 @@
 //! is changed of it. [`super::read`] reads what [`PlanDraft::text`] writes.
 
 use crate::lab::PlannedWorkload;
-use plimsoll_model::Class;
+use plimsoll_model::{Class, FaultKind};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// What stands in the place of a file in a plan of `plimsoll crash`.
+pub const OF_CRASH: &str = "the plan of plimsoll crash";
 
 /// Values as they are typed, by the names of variables.
 pub type DraftSettings = BTreeMap<String, String>;
@@ -38,6 +41,8 @@ pub enum DraftAsks {
     Look,
     /// What each change brings, one on top of the other, in at most so many rounds each.
     Ladder { rungs: Vec<DraftRung>, most_rounds: u32 },
+    /// What these faults do, each so often, under a load of so many seconds.
+    Crash { faults: Vec<FaultKind>, trials: u32, load_seconds: f64 },
     /// What all of them bring together, in at most so many rounds.
     Together { changed: DraftSettings, most_rounds: u32 },
 }
@@ -59,6 +64,13 @@ impl PlanDraft {
         self.trials(&mut text);
         match &self.asks {
             DraftAsks::Look => {}
+            DraftAsks::Crash { faults, trials, load_seconds } => {
+                section(&mut text, "[crash]");
+                let faults: Vec<String> = faults.iter().map(|fault| quoted(fault.name())).collect();
+                key(&mut text, "faults", &format!("[{}]", faults.join(", ")));
+                key(&mut text, "trials", &trials.to_string());
+                key(&mut text, "load", &quoted(&format!("{load_seconds}s")));
+            }
             DraftAsks::Ladder { rungs, .. } => rungs.iter().for_each(|rung| {
                 section(&mut text, "[[rung]]");
                 rung.why.lines().for_each(|line| lines(&mut text, &format!("# {line}")));
@@ -110,11 +122,14 @@ impl PlanDraft {
     fn trials(&self, text: &mut String) {
         section(text, "[trials]");
         key(text, "warmup", &quoted(&self.warmup));
-        // What of the option file is not in effect is for advice to say.
-        key(text, "lenient", "true");
+        // What of the option file is not in effect is for advice to say; but what is lost, is lost by what is.
+        if !matches!(self.asks, DraftAsks::Crash { .. }) {
+            key(text, "lenient", "true");
+        }
         key(text, "measure", &quoted(&format!("{}s", self.measure_seconds)));
         match self.asks {
             DraftAsks::Look => key(text, "rounds", "1"),
+            DraftAsks::Crash { .. } => key(text, "rounds", "3"),
             DraftAsks::Ladder { most_rounds, .. } | DraftAsks::Together { most_rounds, .. } => {
                 key(text, "rounds", &quoted("auto"));
                 key(text, "max_rounds", &most_rounds.to_string());
@@ -209,6 +224,18 @@ mod tests {
         let plan = planned(&draft(DraftAsks::Together { changed, most_rounds: 9 }));
         let names: Vec<&str> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
         assert_eq!(names, ["before", "after"]);
+    }
+
+    #[test]
+    fn faults_come_after_the_load() {
+        let mut draft = draft(DraftAsks::Crash { faults: FaultKind::ALL.to_vec(), trials: 5, load_seconds: 2.5 });
+        let crash = planned(&draft).crash.expect("faults");
+        assert_eq!((crash.faults.len(), crash.trials, crash.load_seconds), (7, 5, 2.5));
+        draft.workload.kind = "oltp_read_write".to_owned();
+        draft.workload.params.clear();
+        let text = draft.text();
+        let refused = read("x.toml", &text, PlanChoices::of_seed(1), &|_| Ok(String::new())).expect_err("not counted");
+        assert!(refused.to_string().contains("ledger and tpcc"), "{refused}");
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! - `[trials]`: `restore` (`snapshot`), `warmup` (`10s`), `measure` (`30s`), `pause` (`0s`), `rounds` (3) or `rounds = "auto"` with
 //!   `decide` (`2%`), `max_rounds` (40) and `max_time` (none), `order` (`interleaved`), `switchback`, `recovery`,
 //!   `lenient`, `noisy_host` and `checksums` (false), `washout` (`1s`, with a switchback), `explain` (true without one), `allow` (no class), `seed` (the caller's).
+//! - `[crash]`: `faults` (`["kill", "power"]`), `trials` of each (20), `load` (`4s`), in whose second half a fault comes.
 //! - `[[variant]]` and `[[rung]]`: `name`; what `[server]` has; `workload` and `load`, merged over the sections of these
 //!   names. A plan without variants has one, called `base`.
 //! - `[[collector]]`: `name`, `command`; `every` (`1s`).
@@ -24,6 +25,7 @@
 mod change;
 mod check;
 mod config;
+mod crash;
 pub mod draft;
 mod load;
 pub mod needs;
@@ -49,7 +51,7 @@ use std::collections::BTreeMap;
 use value::{DocumentValue, Kind};
 pub(super) use workload::IO;
 
-const SECTIONS: [&str; 14] = [
+const SECTIONS: [&str; 15] = [
     "name",
     "title",
     "source",
@@ -57,6 +59,7 @@ const SECTIONS: [&str; 14] = [
     "workload",
     "load",
     "trials",
+    "crash",
     "variant",
     "rung",
     "collector",
@@ -145,6 +148,7 @@ fn plan(document: &DocumentValue, seed: u64, files: &Files<'_>) -> Result<LabPla
         file: document.at.file.clone(),
         seed: own_seed.unwrap_or(seed),
         trials: rules,
+        crash: sections.read("crash", crash::rules)?,
         published: published.unwrap_or_default(),
         variants,
         rungs,

@@ -133,7 +133,7 @@ impl<'a> AdviceLab<'a> {
     /// How long a trial is measured: of a shorter look than this too little would be known.
     fn measure_seconds(&self, asks: &DraftAsks) -> f64 {
         match asks {
-            DraftAsks::Look => self.draft.measure_seconds.max(LEAST_SECONDS),
+            DraftAsks::Look | DraftAsks::Crash { .. } => self.draft.measure_seconds.max(LEAST_SECONDS),
             DraftAsks::Ladder { .. } | DraftAsks::Together { .. } => self.draft.measure_seconds,
         }
     }

@@ -1,10 +1,11 @@
 //! Advice: the one thing to do first, then six steps with what was found in each.
 
-use crate::document::{Block, Document, Item, Section};
-use crate::table::{Column, Mark, Table};
-use crate::terminal::{BOLD, DIM, TextLook};
-use crate::text::clean;
 use plimsoll_model::advice::{Advice, AdviceFinding, AdviceStep, Severity};
+use plimsoll_report::document::{Block, Document, Item, Section};
+use plimsoll_report::table::{Column, Mark, Table};
+use plimsoll_report::terminal::{BOLD, DIM, TextLook};
+use plimsoll_report::text::clean;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What stands below a finding that no server confirmed.
@@ -25,25 +26,46 @@ pub fn document(advice: &Advice, generated: &str) -> Document {
         facts: vec![counts(advice.findings.iter())],
         sections: steps.chain(seen.into_iter().flatten()).collect(),
         generated: generated.to_owned(),
-        data: data(advice),
+        data: serde_json::json!(data(advice)),
     }
 }
 
-/// The advice as data: the steps with their findings.
-pub fn data(advice: &Advice) -> serde_json::Value {
-    let step = |step: AdviceStep| {
-        let findings: Vec<&AdviceFinding> = advice.of_step(step).collect();
-        let seen = advice.steps_seen.contains(&step);
-        serde_json::json!({ "number": step.number(), "name": step.words(), "seen": seen, "findings": findings })
+/// The advice as data, as `--json` prints it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AdviceDocument<'a> {
+    schema_version: u32,
+    about: &'a str,
+    answer: &'a str,
+    steps: Vec<StepFound<'a>>,
+    looked_at: &'a [String],
+    unseen: &'a [String],
+}
+
+/// A step with its findings.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct StepFound<'a> {
+    number: usize,
+    name: &'static str,
+    seen: bool,
+    findings: Vec<&'a AdviceFinding>,
+}
+
+/// The same as data: the steps with their findings.
+pub fn data(advice: &Advice) -> AdviceDocument<'_> {
+    let step = |step: AdviceStep| StepFound {
+        number: step.number(),
+        name: step.words(),
+        seen: advice.steps_seen.contains(&step),
+        findings: advice.of_step(step).collect(),
     };
-    serde_json::json!({
-        "schema_version": 1,
-        "about": advice.about,
-        "answer": advice.answer,
-        "steps": AdviceStep::ALL.map(step),
-        "looked_at": advice.looked_at,
-        "unseen": advice.unseen,
-    })
+    AdviceDocument {
+        schema_version: 1,
+        about: &advice.about,
+        answer: &advice.answer,
+        steps: AdviceStep::ALL.into_iter().map(step).collect(),
+        looked_at: &advice.looked_at,
+        unseen: &advice.unseen,
+    }
 }
 
 fn items(texts: &[String]) -> Vec<Item> {

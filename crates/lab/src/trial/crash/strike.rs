@@ -1,0 +1,194 @@
+//! Makes something go wrong under load, at its moment.
+
+use super::super::watchdog::Victim;
+use crate::error::LabError;
+use plimsoll_engine::CommitLog;
+use plimsoll_lanes::Lane;
+use plimsoll_lanes::faults::{Cut, Fault, FaultyOperation, Survival};
+use plimsoll_load::seed::Rng;
+use plimsoll_model::FaultKind;
+use plimsoll_model::crash::UnflushedWrites;
+use plimsoll_plan::lab::PlannedFault;
+use rustix::fs::{FallocateFlags, fallocate, statvfs};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often the moment is looked for.
+const LOOK: Duration = Duration::from_micros(200);
+/// How long a server goes on with a device that fails or is full, before it is killed.
+const AFTERMATH: Duration = Duration::from_secs(3);
+/// What fills a device.
+const BALLAST: &str = "plimsoll-ballast";
+
+/// What is needed to make something go wrong.
+pub(super) struct Saboteur<'s> {
+    pub fault: PlannedFault,
+    pub victim: Victim,
+    /// Where the data are, if they are on a lane.
+    pub lane: Option<&'s Lane>,
+    pub log: &'s CommitLog,
+    /// The load has ended, whatever the reason.
+    pub is_over: &'s AtomicBool,
+}
+
+/// What was done, and when.
+#[derive(Debug)]
+pub(super) struct Strike {
+    pub at: Instant,
+    pub after_seconds: f64,
+    /// Commits that were written down by then.
+    pub after_commits: u64,
+    pub how: Option<String>,
+    pub unflushed: Option<UnflushedWrites>,
+}
+
+impl Saboteur<'_> {
+    /// Waits for the moment and strikes; `None` if the load ends before.
+    ///
+    /// # Errors
+    /// If it cannot be done.
+    pub fn strike(self) -> Result<Option<Strike>, LabError> {
+        let Some(begun) = self.moment() else { return Ok(None) };
+        let mut strike = Strike {
+            at: Instant::now(),
+            after_seconds: begun.elapsed().as_secs_f64(),
+            after_commits: self.log.count(),
+            how: None,
+            unflushed: None,
+        };
+        match self.fault.kind {
+            FaultKind::Kill => self.victim.strike()?,
+            FaultKind::Power | FaultKind::Torn | FaultKind::Reorder | FaultKind::Lying => {
+                // At once, as far as two processes can: the server first, so that it acknowledges nothing without a device.
+                self.victim.strike()?;
+                let (survival, how) = survival(self.fault);
+                let report = self.lane()?.cut_power(Cut { survival, seed: self.fault.seed })?;
+                strike.how = how;
+                strike.unflushed = Some(UnflushedWrites {
+                    writes: report.unflushed_writes,
+                    bytes: report.unflushed_bytes,
+                    survived_bytes: report.survived_bytes,
+                    torn: report.torn_writes,
+                });
+            }
+            FaultKind::IoError => {
+                let (fault, how) = failing(self.fault.seed);
+                self.lane()?.fail(fault)?;
+                strike.how = Some(how.to_owned());
+                self.aftermath();
+            }
+            FaultKind::Full => {
+                fill(&ballast(self.lane()?))?;
+                self.aftermath();
+            }
+        }
+        self.victim.kill();
+        Ok(Some(strike))
+    }
+
+    /// Waits for the moment; when the first commit was seen.
+    fn moment(&self) -> Option<Instant> {
+        let mut first = None;
+        while !self.is_over.load(Ordering::Acquire) {
+            let count = self.log.count();
+            if count > 0 {
+                let begun = *first.get_or_insert_with(Instant::now);
+                let is_now = match self.fault.after_commits {
+                    Some(commits) => count >= commits,
+                    None => begun.elapsed().as_secs_f64() >= self.fault.after_seconds,
+                };
+                if is_now {
+                    return Some(begun);
+                }
+            }
+            thread::sleep(LOOK);
+        }
+        None
+    }
+
+    /// Lets the server go on for a while, or until its load has ended.
+    fn aftermath(&self) {
+        let until = Instant::now() + AFTERMATH;
+        while Instant::now() < until && !self.is_over.load(Ordering::Acquire) {
+            thread::sleep(LOOK);
+        }
+    }
+
+    fn lane(&self) -> Result<&Lane, LabError> {
+        self.lane.ok_or_else(|| LabError::Environment("the data are on no lane".to_owned()))
+    }
+}
+
+/// What survives a cut, and how that is called where it is drawn.
+fn survival(fault: PlannedFault) -> (Survival, Option<String>) {
+    const SIZES: [u64; 2] = [512, 4096];
+    match fault.kind {
+        FaultKind::Torn => {
+            let bytes = SIZES[(Rng::new(fault.seed, 1, 0).next_u64() & 1) as usize];
+            (Survival::Pieces { bytes }, Some(format!("pieces of {bytes} bytes survive")))
+        }
+        FaultKind::Reorder => (Survival::Writes, None),
+        _ => (Survival::Nothing, None),
+    }
+}
+
+/// How a device fails.
+fn failing(seed: u64) -> (Fault, &'static str) {
+    use FaultyOperation::{Flush, Write};
+    let none = Fault::default();
+    match Rng::new(seed, 1, 0).next_u64() & 3 {
+        0 => (Fault { once: Some(Write), ..none }, "one write fails"),
+        1 => (Fault { once: Some(Flush), ..none }, "one flush fails"),
+        2 => (Fault { always: Some(Write), ..none }, "every write fails"),
+        _ => (Fault { always: Some(Flush), ..none }, "every flush fails"),
+    }
+}
+
+pub(super) fn ballast(lane: &Lane) -> PathBuf {
+    lane.directory.join(BALLAST)
+}
+
+/// Takes all the room that there is for users other than root, and then what is left.
+fn fill(path: &Path) -> Result<(), LabError> {
+    let failed =
+        |error: std::io::Error| LabError::Environment(format!("filling the device with {}: {error}", path.display()));
+    let file = File::create(path).map_err(failed)?;
+    let mut size = 0;
+    // The last blocks go to what describes the file itself, so that the step is halved until nothing fits.
+    let room = statvfs(path).map_err(|error| failed(error.into()))?;
+    let mut step = room.f_bfree.saturating_mul(room.f_frsize).max(room.f_frsize);
+    while step >= room.f_frsize {
+        match fallocate(&file, FallocateFlags::empty(), size, step) {
+            Ok(()) => size += step,
+            Err(rustix::io::Errno::NOSPC) => step /= 2,
+            Err(error) => return Err(failed(error.into())),
+        }
+    }
+    Ok(())
+}
+
+/// Removes what filled a device.
+pub(super) fn make_room(lane: &Lane) -> Result<(), LabError> {
+    let path = ballast(lane);
+    fs::remove_file(&path).map_err(|error| LabError::Environment(format!("removing {}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_drawn_is_drawn_from_the_seed() {
+        let fault = |kind, seed| PlannedFault { kind, seed, after_seconds: 1.0, after_commits: None, load_seed: None };
+        let pieces = |seed| survival(fault(FaultKind::Torn, seed)).0;
+        assert!((0..20).map(pieces).any(|piece| piece == Survival::Pieces { bytes: 512 }));
+        assert!((0..20).map(pieces).any(|piece| piece == Survival::Pieces { bytes: 4096 }));
+        assert_eq!(survival(fault(FaultKind::Power, 3)), (Survival::Nothing, None));
+        let ways: std::collections::BTreeSet<&str> = (0..50).map(|seed| failing(seed).1).collect();
+        assert_eq!(ways.len(), 4);
+        assert_eq!(failing(7), failing(7));
+    }
+}

@@ -1,0 +1,245 @@
+//! What faults did to each variant, counted and in words.
+
+use plimsoll_model::FaultKind;
+use plimsoll_model::crash::{CrashCell, CrashEnd, CrashOutcome};
+use plimsoll_model::lab::TrialStatus;
+use plimsoll_model::number::{counted, number, short, whole_percent};
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::Variant;
+use plimsoll_schedule::EndedTrial;
+use plimsoll_stats::share::share;
+
+/// By variant, then by fault, as the plan has them.
+pub(super) fn cells(plan: &LabPlan, ended: &[EndedTrial]) -> Vec<CrashCell> {
+    let Some(rules) = &plan.crash else { return Vec::new() };
+    let of = |variant: &Variant| {
+        let name = variant.name.clone();
+        rules.faults.iter().map(move |fault| cell(&name, *fault, ended))
+    };
+    plan.variants.iter().flat_map(of).collect()
+}
+
+fn cell(variant: &str, fault: FaultKind, ended: &[EndedTrial]) -> CrashCell {
+    let is_of_it = |of: &&EndedTrial| {
+        of.trial.variant.name == variant && of.trial.fault.is_some_and(|planned| planned.kind == fault)
+    };
+    let trials: Vec<&EndedTrial> = ended.iter().filter(is_of_it).collect();
+    let crashes: Vec<&CrashOutcome> = trials.iter().filter_map(|of| of.outcome.crash.as_ref()).collect();
+    let count = |is_meant: &dyn Fn(&CrashOutcome) -> bool| crashes.iter().filter(|of| is_meant(of)).count();
+    let losing = count(&CrashOutcome::loses);
+    let mut seconds: Vec<f64> = crashes.iter().filter(|of| of.loses()).filter_map(|of| of.lost_seconds).collect();
+    seconds.sort_by(f64::total_cmp);
+    let mut recoveries: Vec<f64> =
+        trials.iter().filter_map(|of| of.outcome.recovery.as_ref()).map(|recovery| recovery.seconds).collect();
+    recoveries.sort_by(f64::total_cmp);
+    CrashCell {
+        variant: variant.to_owned(),
+        fault,
+        faults: crashes.len(),
+        failed: trials
+            .iter()
+            .filter(|of| of.outcome.status == TrialStatus::Failed && of.outcome.crash.is_none())
+            .count(),
+        acknowledged: crashes.iter().map(|of| of.acknowledged).sum(),
+        losing,
+        loss: share(losing, crashes.len()),
+        lost: crashes.iter().filter_map(|of| of.lost).sum(),
+        lost_seconds: middle(&seconds),
+        worst_seconds: seconds.last().copied(),
+        unacknowledged: crashes.iter().filter_map(|of| of.unacknowledged).sum(),
+        not_started: count(&|of| of.end != CrashEnd::Answered),
+        torn: count(&|of| of.is_torn),
+        damaged: count(&CrashOutcome::damages),
+        recovery_seconds: middle(&recoveries),
+        risks: trials.iter().flat_map(|of| &of.outcome.risks).copied().collect(),
+    }
+}
+
+/// The median of sorted values.
+fn middle(sorted: &[f64]) -> Option<f64> {
+    let low = sorted.get(sorted.len().checked_sub(1)? / 2)?;
+    Some(f64::midpoint(*low, sorted[sorted.len() / 2]))
+}
+
+/// What faults did to each variant, a sentence or two for each. The fault is the unit, not the commit: nothing is called safe
+/// without its bound.
+pub fn sentences(cells: &[CrashCell]) -> Vec<String> {
+    let mut variants: Vec<&str> = Vec::new();
+    for cell in cells {
+        if !variants.contains(&cell.variant.as_str()) {
+            variants.push(&cell.variant);
+        }
+    }
+    variants.into_iter().flat_map(|variant| of_variant(variant, cells)).collect()
+}
+
+fn of_variant(variant: &str, cells: &[CrashCell]) -> Vec<String> {
+    let of_it = || cells.iter().filter(|cell| cell.variant == variant);
+    let kept: Vec<&CrashCell> = of_it().filter(|cell| cell.faults > 0 && cell.losing == 0).collect();
+    let mut told: Vec<String> = kept_all(variant, &kept).into_iter().collect();
+    told.extend(of_it().filter(|cell| cell.losing > 0).map(lost_some));
+    told.extend(
+        of_it()
+            .filter(|cell| cell.faults == 0)
+            .map(|cell| format!("{variant}: no {} came to its end", cell.fault.words())),
+    );
+    told
+}
+
+/// `base lost 0 of 61,204 acknowledged commits in 20 power cuts (some loss in at most 14 % of such cases, 95 % confidence)`.
+fn kept_all(variant: &str, kept: &[&CrashCell]) -> Option<String> {
+    let fewest = kept.iter().min_by_key(|cell| cell.faults)?;
+    let commits = short(kept.iter().map(|cell| cell.acknowledged as f64).sum());
+    let faults: Vec<String> = kept.iter().map(|cell| times(cell.faults, cell.fault.words())).collect();
+    let bound = fewest.loss.as_ref().and_then(|loss| loss.high).map(|high| {
+        let of = if kept.len() > 1 { "of each kind" } else { "of such cases" };
+        format!(" (some loss in at most {} {of}, 95 % confidence)", whole_percent(high))
+    });
+    let damaged: Vec<String> = kept
+        .iter()
+        .filter(|cell| cell.damaged + cell.torn > 0)
+        .map(|cell| format!("; after {}{}", times(cell.faults, cell.fault.words()), damage(cell).replacen(';', ":", 1)))
+        .collect();
+    Some(format!(
+        "{variant} lost 0 of {commits} acknowledged commits in {}{}{}",
+        listed(&faults),
+        bound.unwrap_or_default(),
+        damaged.concat()
+    ))
+}
+
+/// `base lost acknowledged commits in 19 of 20 power cuts: 18,400 of 61,204, 1.02 s of commits (median)`.
+fn lost_some(cell: &CrashCell) -> String {
+    let CrashCell { variant, fault, faults, acknowledged, losing, lost, not_started, .. } = cell;
+    let all = times(*faults, fault.words());
+    let told = losing.saturating_sub(*not_started);
+    if told == 0 {
+        let rest =
+            damage(&CrashCell { not_started: 0, damaged: cell.damaged.saturating_sub(*not_started), ..cell.clone() });
+        return format!("{variant} did not start again after {losing} of {all}, and everything is gone{rest}");
+    }
+    let seconds = cell.lost_seconds.map(|middle| format!(", {} s of commits (median)", number(middle, 2)));
+    format!(
+        "{variant} lost acknowledged commits in {told} of {all}: {} of {}{}{}",
+        short(*lost as f64),
+        short(*acknowledged as f64),
+        seconds.unwrap_or_default(),
+        damage(cell)
+    )
+}
+
+/// `a, b and c`.
+fn listed(all: &[String]) -> String {
+    match all {
+        [others @ .., before, last] => [others, &[format!("{before} and {last}")]].concat().join(", "),
+        few => few.concat(),
+    }
+}
+
+/// What else the faults did.
+fn damage(cell: &CrashCell) -> String {
+    let of = |count: usize, what: &str| (count > 0).then(|| format!("; {what} in {count} of {}", cell.faults));
+    let healed = cell.damaged.saturating_sub(cell.not_started);
+    [
+        of(cell.not_started, "the server did not start again"),
+        of(cell.torn, "pages were torn"),
+        of(healed, "data were damaged"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// `20 power cuts`.
+fn times(count: usize, what: &str) -> String {
+    match what.split_once(' ') {
+        // `power cut with torn writes`: it is the cuts that are counted.
+        Some(("power", rest)) => {
+            let rest = rest.strip_prefix("cut").unwrap_or(rest);
+            format!("{}{rest}", counted(count as f64, "power cut"))
+        }
+        _ => counted(count as f64, what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::Estimate;
+
+    #[test]
+    fn the_middle_is_a_value_or_between_two() {
+        assert_eq!((middle(&[]), middle(&[3.0]), middle(&[1.0, 2.0])), (None, Some(3.0), Some(1.5)));
+        assert_eq!(middle(&[1.0, 5.0, 9.0]), Some(5.0));
+    }
+
+    fn cell(fault: FaultKind, losing: usize) -> CrashCell {
+        let loss = Estimate {
+            value: losing as f64 / 20.0,
+            low: Some(0.0),
+            high: Some(0.139),
+            confidence: 0.95,
+            effective_n: 20.0,
+            degrees: None,
+            method: String::new(),
+            missing: None,
+        };
+        CrashCell {
+            variant: "base".to_owned(),
+            fault,
+            faults: 20,
+            failed: 0,
+            acknowledged: 61_204,
+            losing,
+            loss: Some(loss),
+            lost: 900 * losing as u64,
+            lost_seconds: (losing > 0).then_some(1.02),
+            worst_seconds: (losing > 0).then_some(1.4),
+            unacknowledged: 3,
+            not_started: 0,
+            torn: 0,
+            damaged: 0,
+            recovery_seconds: Some(1.5),
+            risks: Default::default(),
+        }
+    }
+
+    #[test]
+    fn nothing_lost_has_its_bound() {
+        let sentence = |cell: CrashCell| sentences(&[cell]).concat();
+        assert_eq!(
+            sentence(cell(FaultKind::Power, 0)),
+            "base lost 0 of 61,204 acknowledged commits in 20 power cuts (some loss in at most 14 % of such cases, 95 % \
+             confidence)"
+        );
+        let torn = sentence(CrashCell { torn: 2, not_started: 1, damaged: 3, ..cell(FaultKind::Torn, 2) });
+        assert_eq!(
+            torn,
+            "base lost acknowledged commits in 1 of 20 power cuts with torn writes: 1,800 of 61,204, 1.02 s of commits \
+             (median); the server did not start again in 1 of 20; pages were torn in 2 of 20; data were damaged in 2 of 20"
+        );
+        let gone = sentence(CrashCell { torn: 4, not_started: 4, damaged: 4, lost: 0, ..cell(FaultKind::Torn, 4) });
+        assert_eq!(
+            gone,
+            "base did not start again after 4 of 20 power cuts with torn writes, and everything is gone; pages were torn in 4 \
+             of 20"
+        );
+        let none = sentence(CrashCell { faults: 0, ..cell(FaultKind::Kill, 0) });
+        assert_eq!(none, "base: no kill came to its end");
+    }
+
+    #[test]
+    fn faults_without_a_loss_are_told_together() {
+        let cells = [FaultKind::Kill, FaultKind::Power, FaultKind::Full].map(|fault| cell(fault, 0));
+        let told = sentences(&[&cells[..], &[cell(FaultKind::Lying, 20)]].concat());
+        assert_eq!(
+            told[0],
+            "base lost 0 of 183,612 acknowledged commits in 20 kills, 20 power cuts and 20 full devices (some loss in at \
+             most 14 % of each kind, 95 % confidence)"
+        );
+        assert!(
+            told[1].starts_with("base lost acknowledged commits in 20 of 20 power cuts of a lying device"),
+            "{told:?}"
+        );
+    }
+}

@@ -1,0 +1,217 @@
+//! Faults under load, and what they cost: of each trial what was lost, of all of a variant's how often.
+
+use crate::durability::{Class, Risks};
+use crate::estimate::Estimate;
+use serde::{Deserialize, Serialize};
+
+/// What goes wrong under load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultKind {
+    /// The server is killed with SIGKILL.
+    Kill,
+    /// Server and storage end at once; what the device had not flushed is lost.
+    Power,
+    /// The same, but of what was not flushed a random part of the sectors survives.
+    Torn,
+    /// The same, but of what was not flushed random writes survive as a whole, later ones without earlier ones.
+    Reorder,
+    /// A write or a flush fails, once or for good.
+    IoError,
+    /// The device is full.
+    Full,
+    /// Flushes are acknowledged and not done, then the power is cut: what a test of durability has to find.
+    Lying,
+}
+
+impl FaultKind {
+    pub const ALL: [FaultKind; 7] = [
+        FaultKind::Kill,
+        FaultKind::Power,
+        FaultKind::Torn,
+        FaultKind::Reorder,
+        FaultKind::IoError,
+        FaultKind::Full,
+        FaultKind::Lying,
+    ];
+
+    /// As it is written in plans, recordings and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultKind::Kill => "kill",
+            FaultKind::Power => "power",
+            FaultKind::Torn => "torn",
+            FaultKind::Reorder => "reorder",
+            FaultKind::IoError => "io-error",
+            FaultKind::Full => "full",
+            FaultKind::Lying => "lying",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<FaultKind> {
+        FaultKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// One of them, in words: `kill`, `power cut`.
+    pub fn words(self) -> &'static str {
+        match self {
+            FaultKind::Kill => "kill",
+            FaultKind::Power => "power cut",
+            FaultKind::Torn => "power cut with torn writes",
+            FaultKind::Reorder => "power cut with reordered writes",
+            FaultKind::IoError => "I/O error",
+            FaultKind::Full => "full device",
+            FaultKind::Lying => "power cut of a lying device",
+        }
+    }
+
+    /// Whether it needs a device that is made for it, which can lose its power, fail, and be filled.
+    pub fn needs_device(self) -> bool {
+        self != FaultKind::Kill
+    }
+
+    /// Whether the device loses its power.
+    pub fn cuts_power(self) -> bool {
+        matches!(self, FaultKind::Power | FaultKind::Torn | FaultKind::Reorder | FaultKind::Lying)
+    }
+
+    /// Whether a server whose settings have these classes may lose acknowledged commits by it: a lying device makes every
+    /// promise void.
+    pub fn excuses_loss(self, risks: &Risks) -> bool {
+        match self {
+            FaultKind::Lying => true,
+            FaultKind::Kill => risks.contains(&Class::D1p) || risks.contains(&Class::D2),
+            _ => [Class::D1, Class::D1p, Class::D2, Class::D3].iter().any(|class| risks.contains(class)),
+        }
+    }
+}
+
+/// What became of a server after a fault.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CrashEnd {
+    /// It answers again.
+    Answered,
+    /// It does not start again, for this reason.
+    NotStarted(String),
+    /// The file system cannot be mounted any more, for this reason.
+    FileSystem(String),
+}
+
+/// What one fault did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CrashOutcome {
+    pub fault: FaultKind,
+    /// Of everything about it that is drawn.
+    pub seed: u64,
+    /// How it was done, where there are several ways: `every flush fails`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub how: Option<String>,
+    /// From the first commit to the fault, seconds.
+    pub after_seconds: f64,
+    /// Commits of all kinds that clients had been told of by then: where it happens again.
+    pub after_commits: u64,
+    /// Commits with something in them to be found again, of which clients were told at any time.
+    pub acknowledged: u64,
+    /// Those of them that are missing after recovery; none where the data could not be looked at.
+    pub lost: Option<u64>,
+    /// From the first answer to a lost commit to the fault, seconds.
+    pub lost_seconds: Option<f64>,
+    /// Commits that are there and that nobody was told of.
+    pub unacknowledged: Option<u64>,
+    /// Writes that the device had not flushed, and how many of their bytes survived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unflushed: Option<UnflushedWrites>,
+    pub end: CrashEnd,
+    /// Whether the server, or the checksums of its pages, speak of pages that are written by half.
+    pub is_torn: bool,
+    /// Tables that CHECK TABLE found damaged, and files with pages whose checksum is wrong.
+    pub corrupt: Vec<String>,
+    /// Invariants of the data that do not hold.
+    pub broken: Vec<String>,
+}
+
+/// What a device that lost its power had not made durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnflushedWrites {
+    pub writes: u64,
+    pub bytes: u64,
+    pub survived_bytes: u64,
+    /// Of which a part survived.
+    pub torn: u64,
+}
+
+impl CrashOutcome {
+    /// Whether a commit that a client was told of is not there, or nothing is.
+    pub fn loses(&self) -> bool {
+        self.lost != Some(0)
+    }
+
+    /// Whether the data are not what a server may leave: damaged, halved, or out of reach.
+    pub fn damages(&self) -> bool {
+        self.end != CrashEnd::Answered || !self.corrupt.is_empty() || !self.broken.is_empty()
+    }
+}
+
+/// What all faults of one kind did to a variant. The fault is the unit, not the commit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CrashCell {
+    pub variant: String,
+    pub fault: FaultKind,
+    /// Trials in which the fault happened.
+    pub faults: usize,
+    /// Trials that failed before, or that nobody could judge.
+    pub failed: usize,
+    pub acknowledged: u64,
+    /// Faults after which an acknowledged commit was missing.
+    pub losing: usize,
+    /// Share of such faults, with its 95 % interval (Clopper and Pearson 1934).
+    pub loss: Option<Estimate>,
+    /// Commits that were missing, of all faults.
+    pub lost: u64,
+    /// Of the faults that lost something, the median of the seconds that they lost, and the most.
+    pub lost_seconds: Option<f64>,
+    pub worst_seconds: Option<f64>,
+    /// Commits that were there and that nobody was told of.
+    pub unacknowledged: u64,
+    /// Faults after which the server did not start again, or the file system could not be mounted.
+    pub not_started: usize,
+    /// Faults after which pages were written by half.
+    pub torn: usize,
+    /// Faults after which tables, pages or invariants were damaged.
+    pub damaged: usize,
+    /// From the start of the server to its first answer, the median, seconds.
+    pub recovery_seconds: Option<f64>,
+    /// The classes of what is in effect.
+    pub risks: Risks,
+}
+
+impl CrashCell {
+    /// Whether it lost or damaged what its settings promise to keep.
+    pub fn breaks_its_promise(&self) -> bool {
+        (self.losing > 0 || self.damaged > 0) && !self.fault.excuses_loss(&self.risks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_have_names_of_their_own() {
+        for kind in FaultKind::ALL {
+            assert_eq!(FaultKind::named(kind.name()), Some(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+        assert_eq!(FaultKind::named("fire"), None);
+    }
+
+    #[test]
+    fn a_class_excuses_what_it_announces() {
+        let excuses = |kind: FaultKind, class: Class| kind.excuses_loss(&Risks::from([class]));
+        assert!(!excuses(FaultKind::Kill, Class::D1) && excuses(FaultKind::Kill, Class::D1p));
+        assert!(excuses(FaultKind::Power, Class::D1) && !excuses(FaultKind::Power, Class::D4));
+        assert!(!FaultKind::Torn.excuses_loss(&Risks::new()) && FaultKind::Lying.excuses_loss(&Risks::new()));
+    }
+}

@@ -1,0 +1,30 @@
+//! `[crash]`: what goes wrong under load.
+
+use super::value::DocumentValue;
+use crate::error::PlanError;
+use crate::lab::CrashRules;
+use plimsoll_model::FaultKind;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+/// A zero count of so many bounds the share of losing faults to 14 %.
+const TRIALS: u32 = 20;
+const TRIALS_ACCEPTED: RangeInclusive<u64> = 1..=10_000;
+const LOAD_SECONDS: f64 = 4.0;
+
+/// Reads `[crash]`.
+pub(super) fn rules(value: &DocumentValue) -> Result<CrashRules, PlanError> {
+    let fields = value.fields(&["faults", "trials", "load"])?;
+    let faults = fields.read("faults", faults)?.unwrap_or_else(|| vec![FaultKind::Kill, FaultKind::Power]);
+    let trials = fields.read("trials", |value| value.count(TRIALS_ACCEPTED))?;
+    let load_seconds = fields.read("load", DocumentValue::some_seconds)?.unwrap_or(LOAD_SECONDS);
+    Ok(CrashRules { faults, trials: trials.map_or(TRIALS, |trials| trials as u32), load_seconds, again: None })
+}
+
+fn faults(value: &DocumentValue) -> Result<Vec<FaultKind>, PlanError> {
+    let faults = value.some_of(|one| one.choice(&FaultKind::ALL.map(|kind| (kind.name(), kind))))?;
+    match faults.iter().collect::<BTreeSet<_>>().len() == faults.len() {
+        true => Ok(faults),
+        false => Err(value.problem("crash.faults: one is named twice; how often each comes is crash.trials")),
+    }
+}

@@ -1,0 +1,182 @@
+//! `plimsoll crash`: what a server loses by faults under load, counted beside what its settings bring.
+
+use super::lab::{option_file, tell_failures};
+use super::report::{recorded, tell_page};
+use super::run::random_seed;
+use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED};
+use crate::args::CrashArgs;
+use crate::terminal::{self, Progress};
+use anyhow::Context;
+use plimsoll_analysis::find::latest;
+use plimsoll_host::Home;
+use plimsoll_lab::LabError;
+use plimsoll_lab::execute::resume::plan_of;
+use plimsoll_lab::execute::{Finished, execute};
+use plimsoll_lab::options::Options;
+use plimsoll_lanes::spec::Spec;
+use plimsoll_model::number::counted;
+use plimsoll_model::text::shell_word;
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::file::draft::{DraftAsks, OF_CRASH, PlanDraft};
+use plimsoll_plan::lab::file::{self, PlanChoices};
+use plimsoll_plan::lab::permission::Given;
+use plimsoll_plan::lab::{CrashRules, PlannedFault, PlannedWorkload, TrialRules};
+use plimsoll_record::{EarlyEnd, read};
+use plimsoll_report::lab;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// Of the load without a fault.
+const WARMUP: &str = "2s";
+/// What is measured is what a crash costs; that others keep the machine busy does not change it.
+const WAIT_QUIET: Duration = Duration::ZERO;
+/// The seed of the data.
+const DATA_SEED: u64 = 1;
+/// Where data are that can lose their power.
+const LANE: &str = "ext4";
+const VOLATILE: &str = "device=volatile";
+
+pub fn run(args: &CrashArgs) -> anyhow::Result<u8> {
+    let home = Home::from_env().map_err(LabError::from)?;
+    let plan = match (&args.repeat, args.trial) {
+        (Some(recording), Some(trial)) => again(&home, args, recording, trial)?,
+        _ => {
+            let text = draft(args)?.text();
+            let choices = PlanChoices { seed: args.seed.unwrap_or_else(random_seed), ..PlanChoices::default() };
+            let plan = file::read(OF_CRASH, &text, choices, &|name| option_file(Path::new(name)))?;
+            if let Some(path) = &args.plan {
+                fs::write(path, text).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
+                terminal::note(&format!("written: {}", path.display()));
+                return Ok(DONE);
+            }
+            plan
+        }
+    };
+    let plan = match &args.server {
+        Some(server) => plan.on(server),
+        None => plan,
+    };
+    let options = Options {
+        allow_commands: args.allow_commands,
+        given: Given { server: args.server.clone() },
+        holder: "plimsoll crash".to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        threads: 2,
+        wait_quiet: WAIT_QUIET,
+        ..Options::default()
+    };
+    terminal::note(&format!("{}, seed {}", plan.title.as_ref().unwrap_or(&plan.name), plan.seed));
+    let mut progress = Progress::new(0)?;
+    let finished = execute(&home, &plan, &options, &mut progress);
+    progress.clear();
+    show(args, finished?)
+}
+
+/// The plan of a recording with one of its crash trials alone.
+fn again(home: &Home, args: &CrashArgs, recording: &str, number: u32) -> anyhow::Result<LabPlan> {
+    let listing = read::list(&home.recordings()).map_err(LabError::from)?;
+    let view = read::open(&latest(&listing, recording).map_err(LabError::from)?).map_err(LabError::from)?;
+    let refused = |why: &str| LabError::Refused(format!("{}, trial {number}: {why}", view.directory.display()));
+    let trial = view.trials.iter().find(|trial| trial.facts.index == number);
+    let trial = trial.ok_or_else(|| refused(&format!("accepted is 1 to {}", view.trials.len())))?;
+    let planned = trial.facts.load().and_then(|load| load.trial.as_ref());
+    let crash = trial.outcome.as_ref().and_then(|outcome| outcome.crash.as_ref());
+    let (Some(planned), Some(crash)) = (planned, crash) else {
+        return Err(refused("it is no crash trial that came to its end; `plimsoll report` lists those that did").into());
+    };
+    let fault = planned.fault.ok_or_else(|| refused("it is recorded without its fault"))?;
+    let plan = plan_of(&view.directory)?;
+    let rules = plan.crash.clone().ok_or_else(|| refused("the plan has no faults"))?;
+    let again = PlannedFault { after_commits: Some(crash.after_commits), load_seed: Some(planned.seed), ..fault };
+    let crash = CrashRules { faults: vec![fault.kind], trials: args.trials, again: Some(again), ..rules };
+    let trials = TrialRules { rounds: 0, stopping: None, ..plan.trials.clone() };
+    let title = format!("trial {number} of {} again", plan.title.as_ref().unwrap_or(&plan.name));
+    Ok(LabPlan { variants: vec![planned.variant.clone()], crash: Some(crash), trials, title: Some(title), ..plan })
+}
+
+/// The plan that the arguments ask for.
+fn draft(args: &CrashArgs) -> anyhow::Result<PlanDraft> {
+    let config_file = args.config_file.as_deref().map(std::path::absolute).transpose();
+    let config_file = config_file.context("the option file has no path")?;
+    let faults: Vec<&str> = args.faults.iter().map(|fault| fault.words()).collect();
+    Ok(PlanDraft {
+        name: format!("crash-{}", args.workload.replace('_', "-")),
+        title: format!(
+            "{} under {} at {}",
+            faults.join(", "),
+            args.workload,
+            counted(f64::from(args.connections), "connection")
+        ),
+        config_file: config_file.map(|path| path.to_string_lossy().into_owned()),
+        config: args.settings.iter().cloned().collect(),
+        lane: lane(args)?,
+        workload: PlannedWorkload {
+            kind: args.workload.clone(),
+            params: args.params.0.iter().cloned().collect(),
+            seed: DATA_SEED,
+            dataset: None,
+            script: None,
+        },
+        connections: usize::from(args.connections),
+        warmup: WARMUP.to_owned(),
+        measure_seconds: args.time.as_secs_f64(),
+        noisy_host: true,
+        allow: Vec::new(),
+        asks: DraftAsks::Crash {
+            faults: args.faults.clone(),
+            trials: args.trials,
+            load_seconds: args.load.as_secs_f64(),
+        },
+    })
+}
+
+/// The lane of the data, with a device that can lose its power if a fault needs one.
+fn lane(args: &CrashArgs) -> Result<Option<String>, LabError> {
+    let needs_device = args.faults.iter().any(|fault| fault.needs_device());
+    match (&args.lane, needs_device) {
+        (None, false) => Ok(None),
+        (None, true) => Ok(Some(format!("{LANE},{VOLATILE}"))),
+        (Some(name), _) => {
+            let has_it = Spec::parse(name)?.is_volatile || !needs_device;
+            Ok(Some(if has_it { name.clone() } else { format!("{name},{VOLATILE}") }))
+        }
+    }
+}
+
+fn show(args: &CrashArgs, finished: Finished) -> anyhow::Result<u8> {
+    let Finished { summary, recording, ended, failed, goes_on, .. } = finished;
+    match args.json {
+        true => terminal::json(&summary)?,
+        false => terminal::styled(&lab::terminal(&summary, terminal::look()))?,
+    }
+    tell_failures(&failed, summary.trials.done + summary.trials.failed);
+    let is_broken = summary.crashes.iter().any(|cell| cell.breaks_its_promise());
+    let goes_on = match goes_on {
+        true => {
+            let name = recording.file_name().unwrap_or_default().to_string_lossy();
+            let server =
+                args.server.as_ref().map_or(String::new(), |server| format!(" --server {}", shell_word(server)));
+            format!("; `plimsoll lab --resume {}{server}` continues it", shell_word(&name))
+        }
+        false => String::new(),
+    };
+    let code = match &ended {
+        None if failed.is_empty() && !is_broken => DONE,
+        None => CHECK_FAILED,
+        Some(EarlyEnd::Interrupted) => {
+            terminal::note(&format!("interrupted; results so far are kept{goes_on}"));
+            INTERRUPTED
+        }
+        Some(EarlyEnd::Failed(why)) => {
+            terminal::note(&format!("plimsoll: it ended early: {why}{goes_on}"));
+            ENVIRONMENT
+        }
+    };
+    terminal::note(&format!("recording: {}", recording.display()));
+    match recorded(&recording) {
+        Ok(recorded) => tell_page(&recording, &recorded),
+        Err(error) => terminal::note(&format!("the recording cannot be read: {error:#}")),
+    }
+    Ok(code)
+}

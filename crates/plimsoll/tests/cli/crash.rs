@@ -1,0 +1,135 @@
+//! Faults under load: what each setting loses by them, and what none may lose.
+
+use crate::harness::Lab;
+use plimsoll_testkit::servers::{self, LanesGuard};
+use serde_json::Value;
+use std::path::Path;
+
+/// A lab whose data can lose their power.
+struct Powered {
+    lab: Lab,
+    _alone: LanesGuard,
+}
+
+/// `None` was said with [`servers::skip`].
+#[track_caller]
+fn powered(lab: Option<Lab>) -> Option<Powered> {
+    let powered = Powered { lab: lab?, _alone: servers::lanes() };
+    if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
+        servers::skip("a device that can lose its power is mounted; run as root, with loop devices");
+        return None;
+    }
+    let listed = powered.lab.does("lane list --json").json();
+    let kinds = listed["kinds"].as_array().expect("kinds");
+    let ext4 = kinds.iter().find(|kind| kind["name"] == "ext4").expect("ext4 is known");
+    if ext4["missing"] != serde_json::json!([]) || !Path::new("/usr/bin/nbdfuse").exists() {
+        servers::skip("mkfs.ext4 or nbdfuse is missing: apt-get install e2fsprogs libnbd-bin");
+        return None;
+    }
+    Some(powered)
+}
+
+impl Powered {
+    /// What faults did, by their names.
+    #[track_caller]
+    fn crashes(&self, options: &str, code: i32) -> Value {
+        let line = format!("crash --connections 4 --rows 5000 --load 2s --time 1s --seed 7 --json {options}");
+        self.lab.ends(&line).exits(code).json()
+    }
+}
+
+#[track_caller]
+fn cell<'s>(summary: &'s Value, fault: &str) -> &'s Value {
+    let cells = summary["crashes"].as_array().expect("faults");
+    cells.iter().find(|cell| cell["fault"] == fault).unwrap_or_else(|| panic!("{fault}: {summary}"))
+}
+
+/// What was lost, and of how many faults.
+fn losses(summary: &Value, fault: &str) -> (u64, u64) {
+    let number = |name: &str| cell(summary, fault)[name].as_u64().expect("a number");
+    (number("losing"), number("faults"))
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_started() {
+    let home = servers::home();
+    let plimsoll = |line: &str| {
+        let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home.path());
+        command.args(line.split_whitespace());
+        crate::harness::run(command)
+    };
+    for (line, texts) in [
+        ("crash --faults fire", vec!["fire", "kill, power, torn"]),
+        ("crash --faults kill,kill", vec!["named twice", "trials"]),
+        ("crash --workload oltp_read_write --faults kill", vec!["oltp_read_write", "ledger and tpcc"]),
+        ("crash --set innodb_doublewrite --faults kill", vec!["NAME=VALUE"]),
+        ("crash --lane nbd,device=volatile", vec!["device=", "accepted are"]),
+        ("crash --lane root", vec!["device=", "no device of its own"]),
+        ("crash --trials 0", vec!["0", "10000"]),
+    ] {
+        plimsoll(line).refuses(2, &texts);
+    }
+    assert_eq!(std::fs::read_dir(home.path()).expect("it exists").count(), 0);
+}
+
+#[test]
+fn a_plan_is_written_and_says_what_it_would_do() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let path = lab.home().join("crash.toml");
+    lab.does(&format!("crash --faults kill --trials 3 --set sync_binlog=0 --plan {}", path.display()));
+    let told = lab.does(&format!("lab {} --dry-run", path.display()));
+    told.tells(&["base/kill", "sync_binlog"]);
+}
+
+#[test]
+fn a_kill_loses_nothing_that_was_flushed() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let line = "crash --faults kill --trials 2 --connections 4 --rows 5000 --load 2s --time 1s --json";
+    let summary = lab.ends(line).exits(0).json();
+    assert_eq!(losses(&summary, "kill"), (0, 2), "{summary}");
+    assert!(cell(&summary, "kill")["acknowledged"].as_u64().expect("commits") > 10, "{summary}");
+    let answer = summary["headline"].as_str().expect("an answer");
+    assert!(answer.contains("lost 0 of") && answer.contains("at most 78 %"), "{answer}");
+    lab.leaves_nothing();
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn what_was_not_flushed_is_lost_at_a_power_cut_and_nothing_else_is() {
+    for lab in [Lab::mariadb(), Lab::mysql()] {
+        let Some(powered) = powered(lab) else { continue };
+        let safe = powered.crashes("--faults kill,power,torn,reorder --trials 3", 0);
+        for fault in ["kill", "power", "torn", "reorder"] {
+            assert_eq!(losses(&safe, fault), (0, 3), "{fault}: {safe}");
+            assert_eq!(cell(&safe, fault)["damaged"], 0, "{fault}: {safe}");
+        }
+        // A flush of its own comes once a second; of three cuts one may follow it closely.
+        let relaxed = powered.crashes("--faults kill,power --trials 3 --set innodb_flush_log_at_trx_commit=2", 0);
+        assert_eq!(losses(&relaxed, "kill"), (0, 3), "{relaxed}");
+        assert!(losses(&relaxed, "power").0 >= 2, "{relaxed}");
+        let worst = cell(&relaxed, "power")["worst_seconds"].as_f64().expect("seconds");
+        assert!(worst < 5.0, "about a second is lost: {relaxed}");
+        powered.lab.leaves_nothing();
+    }
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn a_lying_device_is_found_at_once() {
+    let Some(powered) = powered(Lab::mariadb()) else { return };
+    let summary = powered.crashes("--faults lying --trials 1", 0);
+    let (losing, faults) = losses(&summary, "lying");
+    assert_eq!((losing, faults), (1, 1), "{summary}");
+    powered.lab.leaves_nothing();
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn errors_and_a_full_device_lose_nothing_that_was_acknowledged() {
+    let Some(powered) = powered(Lab::mariadb()) else { return };
+    let summary = powered.crashes("--faults io-error,full --trials 2", 0);
+    for fault in ["io-error", "full"] {
+        assert_eq!(losses(&summary, fault), (0, 2), "{fault}: {summary}");
+    }
+    powered.lab.leaves_nothing();
+}

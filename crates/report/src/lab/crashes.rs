@@ -1,0 +1,114 @@
+//! What faults cost: of each variant how much, beside what it brings.
+
+use crate::document::{Block, Section};
+use crate::figure::price;
+use crate::table::{Column, Mark, Table};
+use plimsoll_model::crash::CrashCell;
+use plimsoll_model::lab::LabSummary;
+use plimsoll_model::number::{NOTHING, counted, number, short, whole_percent};
+
+/// By variant and fault.
+pub fn table(cells: &[CrashCell]) -> Table {
+    let words = |of: &dyn Fn(&CrashCell) -> String| cells.iter().map(of).collect::<Vec<_>>();
+    let seconds = |of: Option<f64>| of.map_or(NOTHING.to_owned(), |seconds| number(seconds, 2));
+    let columns = vec![
+        Column::words("variant", words(&|cell| cell.variant.clone())),
+        Column::words("fault", words(&|cell| cell.fault.words().to_owned())),
+        Column::numbers("faults", "", words(&|cell| cell.faults.to_string())),
+        Column::numbers("acknowledged", "commits", words(&|cell| short(cell.acknowledged as f64))).ranked(3),
+        Column::numbers("lost", "commits", words(&|cell| short(cell.lost as f64))),
+        Column::words("losing faults, 95 %", words(&losing)).ranked(1),
+        Column::numbers("median", "s", words(&|cell| seconds(cell.lost_seconds))).ranked(2),
+        Column::numbers("worst", "s", words(&|cell| seconds(cell.worst_seconds))),
+        Column::words("afterwards", words(&afterwards)),
+        Column::numbers("recovery", "s", words(&|cell| seconds(cell.recovery_seconds))).ranked(4),
+    ];
+    let marks = cells.iter().map(|cell| cell.breaks_its_promise().then_some(Mark::Differs)).collect();
+    Table { columns, marks }
+}
+
+/// `0 of 20, up to 14 %`, `20 of 20, 86 % or more`.
+fn losing(cell: &CrashCell) -> String {
+    let count = format!("{} of {}", cell.losing, cell.faults);
+    let ends = cell.loss.as_ref().and_then(|loss| loss.interval());
+    let share = ends.map(|(low, high)| match cell.losing {
+        0 => format!(", up to {}", whole_percent(high)),
+        all if all == cell.faults => format!(", {} or more", whole_percent(low)),
+        _ => format!(", {} to {}", whole_percent(low), whole_percent(high)),
+    });
+    count + &share.unwrap_or_default()
+}
+
+/// `4 not started, 4 torn`.
+fn afterwards(cell: &CrashCell) -> String {
+    let of = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let damaged = cell.damaged.saturating_sub(cell.not_started);
+    let all = [of(cell.not_started, "not started"), of(cell.torn, "torn"), of(damaged, "damaged")];
+    let told = all.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    if told.is_empty() { NOTHING.to_owned() } else { told }
+}
+
+/// The price of safety, and the numbers behind it.
+pub fn section(summary: &LabSummary) -> Option<Section> {
+    let cells = &summary.crashes;
+    if cells.is_empty() {
+        return None;
+    }
+    let remark = "A fault is one case, however many commits it hits: the interval is of the share of faults that lose any \
+                  (Clopper and Pearson). Seconds, the median of the faults that lose and the worst of them, count from the first \
+                  answer to a lost commit to the fault.";
+    let mut blocks: Vec<Block> = price::draw("price-of-safety", summary).map(Block::Figure).into_iter().collect();
+    blocks.push(Block::table("crashes", table(cells), [remark.to_owned()]));
+    let broken = cells.iter().filter(|cell| cell.breaks_its_promise()).count();
+    let found = match broken {
+        0 => format!(
+            "{} faults, no loss that the settings do not announce",
+            cells.iter().map(|cell| cell.faults).sum::<usize>()
+        ),
+        some => format!("{} lost what the settings promise to keep", counted(some as f64, "variant")),
+    };
+    Some(Section::of("crashes", "What faults cost", blocks)?.found(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{Estimate, FaultKind};
+
+    fn cell(fault: FaultKind, losing: usize) -> CrashCell {
+        let loss = Estimate {
+            value: losing as f64 / 20.0,
+            low: Some(0.0),
+            high: Some(0.139),
+            confidence: 0.95,
+            effective_n: 20.0,
+            degrees: None,
+            method: String::new(),
+            missing: None,
+        };
+        CrashCell {
+            variant: "base".to_owned(),
+            fault,
+            faults: 20,
+            failed: 0,
+            acknowledged: 61_204,
+            losing,
+            loss: Some(loss),
+            lost: 900 * losing as u64,
+            lost_seconds: (losing > 0).then_some(1.02),
+            worst_seconds: (losing > 0).then_some(1.4),
+            unacknowledged: 3,
+            not_started: 0,
+            torn: 0,
+            damaged: 0,
+            recovery_seconds: Some(1.5),
+            risks: Default::default(),
+        }
+    }
+
+    #[test]
+    fn a_promise_that_is_broken_is_marked() {
+        let table = table(&[cell(FaultKind::Power, 0), cell(FaultKind::Power, 20)]);
+        assert_eq!((table.mark(0), table.mark(1)), (None, Some(Mark::Differs)));
+    }
+}
