@@ -166,6 +166,8 @@ fn times(count: usize, what: &str) -> String {
 mod tests {
     use super::*;
     use plimsoll_model::Estimate;
+    use plimsoll_report::lab::crashes::table;
+    use plimsoll_report::table::Mark;
 
     #[test]
     fn the_middle_is_a_value_or_between_two() {
@@ -241,5 +243,11 @@ mod tests {
             told[1].starts_with("base lost acknowledged commits in 20 of 20 power cuts of a lying device"),
             "{told:?}"
         );
+    }
+
+    #[test]
+    fn a_promise_that_is_broken_is_marked() {
+        let table = table(&[cell(FaultKind::Power, 0), cell(FaultKind::Power, 20)]);
+        assert_eq!((table.mark(0), table.mark(1)), (None, Some(Mark::Differs)));
     }
 }
