@@ -24,20 +24,29 @@ use std::path::Path;
 /// [`LabError::Refused`] if it is being written, is done, or is not a lab's; [`LabError::Record`] if it cannot be
 /// read, or does not belong to the user alone.
 pub fn plan_of(directory: &Path) -> Result<LabPlan, LabError> {
-    let manifest = read::manifest(directory)?;
-    read::must_be_ours(directory)?;
-    let refuse = |why: &str| Err(LabError::Refused(format!("{} cannot be resumed: {why}", directory.display())));
+    let refuse = |why: &str| Err(cannot(directory, "resumed", why));
     if read::is_being_written(directory) {
         return refuse("a running Plimsoll is still writing it");
     }
-    if manifest.status == Status::Done {
+    if read::manifest(directory)?.status == Status::Done {
         return refuse("it is done");
     }
-    let Plan::Lab(plan) = manifest.plan else { return refuse("it is not of `plimsoll lab`") };
-    match file::recorded(*plan) {
-        Ok(plan) => Ok(plan),
-        Err(error) => refuse(&error.to_string()),
-    }
+    plan_to_be(directory, "resumed")
+}
+
+/// The plan of a recording of which something is to be `repeated`, whether it is done or not.
+///
+/// # Errors
+/// As [`plan_of`], but for one that is done.
+pub fn plan_to_be(directory: &Path, repeated: &str) -> Result<LabPlan, LabError> {
+    let manifest = read::manifest(directory)?;
+    read::must_be_ours(directory)?;
+    let Plan::Lab(plan) = manifest.plan else { return Err(cannot(directory, repeated, "it is not of `plimsoll lab`")) };
+    file::recorded(*plan).map_err(|error| cannot(directory, repeated, &error.to_string()))
+}
+
+fn cannot(directory: &Path, be: &str, why: &str) -> LabError {
+    LabError::Refused(format!("{} cannot be {be}: {why}", directory.display()))
 }
 
 /// A recording that is resumed.

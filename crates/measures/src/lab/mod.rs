@@ -41,8 +41,8 @@ pub fn summary(plan: &LabPlan, prospects: &Prospects, ended: &[EndedTrial]) -> L
     let found = schedule.found();
     let is_grid = found.ladders.is_empty();
     let measured = plan.variants.iter().filter(|variant| !seeks_line(plan, variant));
-    // With `rounds = "auto"` a ladder does not measure its base against itself.
-    let is_told = |cell: &Cell| is_grid || cell.rounds + cell.failed > 0;
+    // With `rounds = "auto"` a ladder does not measure its base against itself, and a fault that is repeated has no rounds.
+    let is_told = |cell: &Cell| is_grid && plan.trials.rounds > 0 || cell.rounds + cell.failed > 0;
     let mut summary = LabSummary {
         schema_version: SCHEMA_VERSION,
         name: plan.name.clone(),
@@ -185,6 +185,9 @@ fn unlike_data(ended: &[EndedTrial]) -> Option<Caveat> {
 fn design(plan: &LabPlan) -> Vec<Caveat> {
     let rounds = plan.trials.rounds;
     let mut caveats = Vec::new();
+    if rounds == 0 {
+        return caveats;
+    }
     if rounds < FEWEST_ROUNDS && !plan.rungs.is_empty() {
         let message =
             format!("rounds = {rounds} cannot show anything in a ladder: it was run with {FEWEST_ROUNDS} pairs");
