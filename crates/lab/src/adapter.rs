@@ -34,6 +34,17 @@ pub struct WorkloadAdapter<'a, W> {
     pub apart: Option<&'a Scripted>,
 }
 
+impl<'a, W> WorkloadAdapter<'a, W> {
+    /// Of a workload that inspects nothing.
+    fn plain(
+        make: &'a dyn Fn(&mut OpenTarget) -> Result<W, LabError>,
+        params: NamedScalars,
+        family: &'a str,
+    ) -> WorkloadAdapter<'a, W> {
+        WorkloadAdapter { make, before: &|_| Ok(()), after: &|_, _| Ok(()), params, family, apart: None }
+    }
+}
+
 /// Checks that the tables exist and have the right columns, before a run starts.
 pub fn look_at_tables(
     target: &mut OpenTarget,
@@ -76,20 +87,10 @@ pub fn with_chosen<E: WithWorkload>(
 ) -> Result<E::Output, LabError> {
     let (params, family) = (chosen.printable(), chosen.family());
     let of_data = marker.map(|marker| marker.description.seed);
-    let nothing_before = |_: &mut OpenTarget| Ok(());
-    let nothing_after = |_: &mut OpenTarget, _: &mut Outcome| Ok(());
     match chosen {
         ChosenWorkload::Oltp(kind, parameters) => {
             let make = |target: &mut OpenTarget| make_oltp(target, *kind, parameters);
-            let adapter = WorkloadAdapter {
-                make: &make,
-                before: &nothing_before,
-                after: &nothing_after,
-                params,
-                family,
-                apart: None,
-            };
-            purpose.with(target, &adapter)
+            purpose.with(target, &WorkloadAdapter::plain(&make, params, family))
         }
         ChosenWorkload::Smack(kind, parameters) => {
             let make = |target: &mut OpenTarget| make_smack(target, *kind, parameters, of_data);
@@ -97,21 +98,11 @@ pub fn with_chosen<E: WithWorkload>(
                 outcome.point.original_listing = Some(smack_listing(*kind, &outcome.point));
                 Ok(())
             };
-            let adapter =
-                WorkloadAdapter { make: &make, before: &nothing_before, after: &after, params, family, apart: None };
-            purpose.with(target, &adapter)
+            purpose.with(target, &WorkloadAdapter { after: &after, ..WorkloadAdapter::plain(&make, params, family) })
         }
         ChosenWorkload::Ledger(parameters) => {
             let make = |_: &mut OpenTarget| Ok(LedgerWorkload::new(parameters));
-            let adapter = WorkloadAdapter {
-                make: &make,
-                before: &nothing_before,
-                after: &nothing_after,
-                params,
-                family,
-                apart: None,
-            };
-            purpose.with(target, &adapter)
+            purpose.with(target, &WorkloadAdapter::plain(&make, params, family))
         }
         ChosenWorkload::OrderEntry(parameters) => {
             let orders = order_entry::OrderEntryAdapter::new(parameters, of_data, seed, marker.is_some());

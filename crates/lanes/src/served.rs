@@ -13,6 +13,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
 use std::fs::{self, DirBuilder, File};
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -87,26 +88,36 @@ pub fn export(site: &Site, source: &str) -> Result<(), LaneError> {
     let mut command = tool::command("nbdfuse")?;
     command.args(["-o", &format!("fsname={source}")]).arg(site.export()).arg("--unix").arg(site.socket()?);
     command.stdout(Stdio::null()).stderr(output);
-    let mut child = command.spawn().during("start nbdfuse for", &fuse)?;
+    let child = command.spawn().during("start nbdfuse for", &fuse)?;
+    until_ready(child, &said, "nbdfuse shows no disk", || {
+        fs::metadata(site.export()).is_ok_and(|facts| facts.len() > 0)
+    })
+}
+
+/// Waits until a program can be used that then runs in the background; `said` is where it writes.
+///
+/// # Errors
+/// [`LaneError::Environment`] that begins with `failed` and has its output, if it ends or is not ready in time.
+pub(super) fn until_ready(
+    mut child: Child,
+    said: &Path,
+    failed: &str,
+    is_ready: impl Fn() -> bool,
+) -> Result<(), LaneError> {
     let deadline = Instant::now() + READY_WITHIN;
-    while !fs::metadata(site.export()).is_ok_and(|facts| facts.len() > 0) {
+    while !is_ready() {
         if has_ended(&mut child) || Instant::now() >= deadline {
-            let told = fs::read_to_string(&said).unwrap_or_default();
-            return Err(LaneError::Environment(format!("nbdfuse shows no disk: {}", told.trim())));
+            let told = fs::read_to_string(said).unwrap_or_default();
+            return Err(LaneError::Environment(format!("{failed}: {}", told.trim())));
         }
         thread::sleep(POLL);
     }
-    await_end(child);
+    // Somebody has to take note of its end, whenever that is. Without a thread it stays as a zombie until Plimsoll ends.
+    let _ = thread::Builder::new().name("await".to_owned()).spawn(move || child.wait());
     Ok(())
 }
 
-/// Takes note of the end of a program that runs in the background, whenever that is.
-pub(super) fn await_end(mut child: Child) {
-    // Without a thread it stays as a zombie until Plimsoll ends, and is in nobody's way.
-    let _ = thread::Builder::new().name("await".to_owned()).spawn(move || child.wait());
-}
-
-pub(super) fn has_ended(child: &mut Child) -> bool {
+fn has_ended(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
@@ -167,7 +178,6 @@ fn is_flush(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     fn line(name: &str) -> String {
         let spec = Spec::parse(name).unwrap();

@@ -1,7 +1,7 @@
 //! A device that loses at a power cut what was not flushed: the image behind a part of this program ([`plimsoll_faults`]),
 //! which speaks NBD.
 
-use super::served::{await_end, has_ended};
+use super::served::until_ready;
 use super::site::Site;
 use super::{own_program, tool};
 use crate::LaneError;
@@ -10,12 +10,6 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// How long it may take until it can be asked.
-const READY_WITHIN: Duration = Duration::from_secs(30);
-const POLL: Duration = Duration::from_millis(5);
 
 /// The name of the program, as lists of processes show it.
 ///
@@ -45,15 +39,6 @@ pub(super) fn start(site: &Site) -> Result<(), LaneError> {
     tool::apart(&mut command);
     command.args(&words[1..]).arg("--image").arg(site.image()).arg("--spool").arg(site.root());
     command.arg("--socket").arg(socket).arg("--power").arg(&power).stdout(Stdio::null()).stderr(output);
-    let mut child = command.spawn().during("start the device of", site.root())?;
-    let deadline = Instant::now() + READY_WITHIN;
-    while !power.exists() {
-        if has_ended(&mut child) || Instant::now() >= deadline {
-            let told = fs::read_to_string(&said).unwrap_or_default();
-            return Err(LaneError::Environment(format!("the device cannot be used: {}", told.trim())));
-        }
-        thread::sleep(POLL);
-    }
-    await_end(child);
-    Ok(())
+    let child = command.spawn().during("start the device of", site.root())?;
+    until_ready(child, &said, "the device cannot be used", || power.exists())
 }

@@ -2,6 +2,7 @@
 
 use crate::durability::{Class, Risks};
 use crate::estimate::Estimate;
+use crate::number::counted;
 use serde::{Deserialize, Serialize};
 
 /// What goes wrong under load.
@@ -64,6 +65,13 @@ impl FaultKind {
             FaultKind::Full => "full device",
             FaultKind::Lying => "power cut of a lying device",
         }
+    }
+
+    /// So many of them, in words: `20 power cuts with torn writes`.
+    pub fn counted(self, count: usize) -> String {
+        // It is the cuts that are counted.
+        let noun = if self.cuts_power() { "power cut" } else { self.words() };
+        format!("{}{}", counted(count as f64, noun), self.words().strip_prefix(noun).unwrap_or_default())
     }
 
     /// Whether it needs a device that is made for it, which can lose its power, fail, and be filled.
@@ -205,6 +213,14 @@ mod tests {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
         assert_eq!(FaultKind::named("fire"), None);
+    }
+
+    #[test]
+    fn it_is_the_cuts_that_are_counted() {
+        let told = FaultKind::ALL.map(|kind| kind.counted(2));
+        assert_eq!(told[..3], ["2 kills", "2 power cuts", "2 power cuts with torn writes"]);
+        assert_eq!(told[6], "2 power cuts of a lying device");
+        assert_eq!(FaultKind::Reorder.counted(1), "1 power cut with reordered writes");
     }
 
     #[test]

@@ -209,38 +209,39 @@ impl PrivateServer {
     /// # Errors
     /// As [`PrivateServer::stop`].
     pub fn kill(mut self) -> Result<Ending, ServerError> {
-        self.kept = true; // nothing is left for Drop to do
-        let ending = process::kill(self.directory.name(), &self.identity, &self.directory.my_cnf())?;
-        if let Some(child) = &mut self.child {
-            let _ = child.wait();
-        }
-        self.heard.iter().for_each(Heard::pass_on);
+        let ending = self.strike_down()?;
         self.directory.settle(&self.socket)?;
         Ok(ending)
     }
 
-    /// Waits for the end of a server that was killed and whose storage may be gone: nothing is noted there.
+    /// The same for a server whose storage may be gone: nothing is noted there.
     ///
     /// # Errors
     /// [`ServerError::WillNotEnd`] if it does not end.
     pub fn bury(mut self) -> Result<(), ServerError> {
+        self.strike_down().map(drop)
+    }
+
+    fn strike_down(&mut self) -> Result<Ending, ServerError> {
         self.kept = true; // nothing is left for Drop to do
-        process::kill(self.directory.name(), &self.identity, &self.directory.my_cnf())?;
-        if let Some(child) = &mut self.child {
-            let _ = child.wait();
-        }
-        self.heard.iter().for_each(Heard::pass_on);
-        Ok(())
+        let ending = process::kill(self.directory.name(), &self.identity, &self.directory.my_cnf())?;
+        self.has_ended();
+        Ok(ending)
     }
 
     fn bring_down(&mut self, patience: Duration) -> Result<Ending, ServerError> {
         let ending = process::end(self.directory.name(), &self.identity, &self.directory.my_cnf(), patience)?;
+        self.has_ended();
+        self.directory.settle(&self.socket)?;
+        Ok(ending)
+    }
+
+    /// Takes note of the end of its process, and passes on what it said last.
+    fn has_ended(&mut self) {
         if let Some(child) = &mut self.child {
             let _ = child.wait();
         }
         self.heard.iter().for_each(Heard::pass_on);
-        self.directory.settle(&self.socket)?;
-        Ok(ending)
     }
 }
 

@@ -17,6 +17,9 @@ use plimsoll_schedule::{EndedTrial, Schedule};
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// What a recording is to be, in messages.
+const RESUMED: &str = "resumed";
+
 /// The plan of a recording that can be resumed: one that a file could have made. As for a file,
 /// [`crate::preflight::permission::check`] decides what it may do without permission.
 ///
@@ -24,25 +27,34 @@ use std::path::Path;
 /// [`LabError::Refused`] if it is being written, is done, or is not a lab's; [`LabError::Record`] if it cannot be
 /// read, or does not belong to the user alone.
 pub fn plan_of(directory: &Path) -> Result<LabPlan, LabError> {
-    let refuse = |why: &str| Err(cannot(directory, "resumed", why));
+    let manifest = manifest_of(directory)?;
+    let refuse = |why: &str| Err(cannot(directory, RESUMED, why));
     if read::is_being_written(directory) {
         return refuse("a running Plimsoll is still writing it");
     }
-    if read::manifest(directory)?.status == Status::Done {
+    if manifest.status == Status::Done {
         return refuse("it is done");
     }
-    plan_to_be(directory, "resumed")
+    plan_in(directory, manifest, RESUMED)
 }
 
-/// The plan of a recording of which something is to be `repeated`, whether it is done or not.
+/// The plan of a recording of which something is to be repeated, whether it is done or not.
 ///
 /// # Errors
 /// As [`plan_of`], but for one that is done.
-pub fn plan_to_be(directory: &Path, repeated: &str) -> Result<LabPlan, LabError> {
+pub fn plan_to_repeat(directory: &Path) -> Result<LabPlan, LabError> {
+    plan_in(directory, manifest_of(directory)?, "repeated")
+}
+
+fn manifest_of(directory: &Path) -> Result<Manifest, LabError> {
     let manifest = read::manifest(directory)?;
     read::must_be_ours(directory)?;
-    let Plan::Lab(plan) = manifest.plan else { return Err(cannot(directory, repeated, "it is not of `plimsoll lab`")) };
-    file::recorded(*plan).map_err(|error| cannot(directory, repeated, &error.to_string()))
+    Ok(manifest)
+}
+
+fn plan_in(directory: &Path, manifest: Manifest, be: &str) -> Result<LabPlan, LabError> {
+    let Plan::Lab(plan) = manifest.plan else { return Err(cannot(directory, be, "it is not of `plimsoll lab`")) };
+    file::recorded(*plan).map_err(|error| cannot(directory, be, &error.to_string()))
 }
 
 fn cannot(directory: &Path, be: &str, why: &str) -> LabError {

@@ -3,7 +3,7 @@
 use plimsoll_model::FaultKind;
 use plimsoll_model::crash::{CrashCell, CrashEnd, CrashOutcome};
 use plimsoll_model::lab::TrialStatus;
-use plimsoll_model::number::{counted, number, short, whole_percent};
+use plimsoll_model::number::{number, short, whole_percent};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::Variant;
 use plimsoll_schedule::EndedTrial;
@@ -90,7 +90,7 @@ fn of_variant(variant: &str, cells: &[CrashCell]) -> Vec<String> {
 fn kept_all(variant: &str, kept: &[&CrashCell]) -> Option<String> {
     let fewest = kept.iter().min_by_key(|cell| cell.faults)?;
     let commits = short(kept.iter().map(|cell| cell.acknowledged as f64).sum());
-    let faults: Vec<String> = kept.iter().map(|cell| times(cell.faults, cell.fault.words())).collect();
+    let faults: Vec<String> = kept.iter().map(|cell| cell.fault.counted(cell.faults)).collect();
     let bound = fewest.loss.as_ref().and_then(|loss| loss.high).map(|high| {
         let of = if kept.len() > 1 { "of each kind" } else { "of such cases" };
         format!(" (some loss in at most {} {of}, 95 % confidence)", whole_percent(high))
@@ -98,7 +98,7 @@ fn kept_all(variant: &str, kept: &[&CrashCell]) -> Option<String> {
     let damaged: Vec<String> = kept
         .iter()
         .filter(|cell| cell.damaged + cell.torn > 0)
-        .map(|cell| format!("; after {}{}", times(cell.faults, cell.fault.words()), damage(cell).replacen(';', ":", 1)))
+        .map(|cell| format!("; after {}{}", cell.fault.counted(cell.faults), damage(cell).replacen(';', ":", 1)))
         .collect();
     Some(format!(
         "{variant} lost 0 of {commits} acknowledged commits in {}{}{}",
@@ -111,11 +111,10 @@ fn kept_all(variant: &str, kept: &[&CrashCell]) -> Option<String> {
 /// `base lost acknowledged commits in 19 of 20 power cuts: 18,400 of 61,204, 1.02 s of commits (median)`.
 fn lost_some(cell: &CrashCell) -> String {
     let CrashCell { variant, fault, faults, acknowledged, losing, lost, not_started, .. } = cell;
-    let all = times(*faults, fault.words());
+    let all = fault.counted(*faults);
     let told = losing.saturating_sub(*not_started);
     if told == 0 {
-        let rest =
-            damage(&CrashCell { not_started: 0, damaged: cell.damaged.saturating_sub(*not_started), ..cell.clone() });
+        let rest = damage_of_started(cell);
         return format!("{variant} did not start again after {losing} of {all}, and everything is gone{rest}");
     }
     let seconds = cell.lost_seconds.map(|middle| format!(", {} s of commits (median)", number(middle, 2)));
@@ -138,28 +137,18 @@ fn listed(all: &[String]) -> String {
 
 /// What else the faults did.
 fn damage(cell: &CrashCell) -> String {
-    let of = |count: usize, what: &str| (count > 0).then(|| format!("; {what} in {count} of {}", cell.faults));
-    let healed = cell.damaged.saturating_sub(cell.not_started);
-    [
-        of(cell.not_started, "the server did not start again"),
-        of(cell.torn, "pages were torn"),
-        of(healed, "data were damaged"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    in_some(cell, cell.not_started, "the server did not start again") + &damage_of_started(cell)
 }
 
-/// `20 power cuts`.
-fn times(count: usize, what: &str) -> String {
-    match what.split_once(' ') {
-        // `power cut with torn writes`: it is the cuts that are counted.
-        Some(("power", rest)) => {
-            let rest = rest.strip_prefix("cut").unwrap_or(rest);
-            format!("{}{rest}", counted(count as f64, "power cut"))
-        }
-        _ => counted(count as f64, what),
-    }
+/// The same without servers that did not start again.
+fn damage_of_started(cell: &CrashCell) -> String {
+    let damaged = cell.damaged.saturating_sub(cell.not_started);
+    in_some(cell, cell.torn, "pages were torn") + &in_some(cell, damaged, "data were damaged")
+}
+
+/// `; pages were torn in 2 of 20`; nothing if it never happened.
+fn in_some(cell: &CrashCell, count: usize, what: &str) -> String {
+    if count > 0 { format!("; {what} in {count} of {}", cell.faults) } else { String::new() }
 }
 
 #[cfg(test)]

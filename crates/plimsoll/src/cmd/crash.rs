@@ -10,7 +10,7 @@ use anyhow::Context;
 use plimsoll_analysis::find::latest;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
-use plimsoll_lab::execute::resume::plan_to_be;
+use plimsoll_lab::execute::resume::plan_to_repeat;
 use plimsoll_lab::execute::{Finished, execute};
 use plimsoll_lab::options::Options;
 use plimsoll_lanes::spec::Spec;
@@ -86,7 +86,7 @@ fn again(home: &Home, args: &CrashArgs, recording: &str, number: u32) -> anyhow:
         return Err(refused("it is no crash trial that came to its end; `plimsoll report` lists those that did").into());
     };
     let fault = planned.fault.ok_or_else(|| refused("it is recorded without its fault"))?;
-    let plan = plan_to_be(&view.directory, "repeated")?;
+    let plan = plan_to_repeat(&view.directory)?;
     let rules = plan.crash.clone().ok_or_else(|| refused("the plan has no faults"))?;
     let again = PlannedFault { after_commits: Some(crash.after_commits), load_seed: Some(planned.seed), ..fault };
     let crash = CrashRules { faults: vec![fault.kind], trials: args.trials, again: Some(again), ..rules };

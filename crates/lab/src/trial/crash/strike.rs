@@ -118,7 +118,7 @@ impl Saboteur<'_> {
     }
 
     fn lane(&self) -> Result<&Lane, LabError> {
-        self.lane.ok_or_else(|| LabError::Environment("the data are on no lane".to_owned()))
+        super::of_lane(self.lane)
     }
 }
 
