@@ -1,6 +1,6 @@
 //! The power cut: of what was not flushed a seeded part survives.
 
-use super::device::{DeviceError, SECTOR, Unflushed, VolatileDevice};
+use super::device::{DeviceError, Fault, SECTOR, Unflushed, VolatileDevice};
 use plimsoll_load::seed::Rng;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileExt;
@@ -36,7 +36,7 @@ pub struct CutReport {
 }
 
 impl VolatileDevice {
-    /// Ends the device: what survives is in its image, and every later operation fails.
+    /// Takes its power: what survives is in its image, and every later operation fails.
     ///
     /// # Errors
     /// [`DeviceError`]: it was cut before, or the image's or the spool's own.
@@ -56,6 +56,11 @@ impl VolatileDevice {
         self.forget()?;
         self.is_cut = true;
         Ok(report)
+    }
+
+    /// Gives it back its power, and lets nothing go wrong with it any more.
+    pub fn power_returns(&mut self) {
+        (self.is_cut, self.fault) = (false, Fault::default());
     }
 
     /// Puts what survives of a write into the image; bytes.
@@ -267,5 +272,23 @@ mod tests {
         let steps = [Step::Write { first: 0, sectors: 1, forced: false }, Step::Flush];
         let (known, found, _) = cut_after(&steps, Cut { survival: Survival::Nothing, seed: 1 }, true);
         assert_eq!((known[&0].durable, found[0]), (1, 0));
+    }
+
+    #[test]
+    fn a_device_whose_power_returns_has_what_was_flushed() {
+        let (image, spool) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        image.set_len(4 * SECTOR).unwrap();
+        let mut device = VolatileDevice::new(image, spool).unwrap();
+        let written = |byte: u8| [byte; SECTOR as usize];
+        device.write(0, &written(1), false).unwrap();
+        device.flush().unwrap();
+        device.write(0, &written(2), false).unwrap();
+        device.cut(Cut { survival: Survival::Nothing, seed: 1 }).unwrap();
+        let mut found = written(0);
+        assert!(device.read(0, &mut found).is_err() && device.write(0, &written(3), false).is_err());
+        device.power_returns();
+        device.read(0, &mut found).unwrap();
+        assert_eq!(found, written(1));
+        device.write(0, &written(4), false).unwrap();
     }
 }

@@ -122,11 +122,6 @@ impl VolatileDevice {
         self.counts
     }
 
-    /// Whether it has lost its power.
-    pub fn is_cut(&self) -> bool {
-        self.is_cut
-    }
-
     fn check(&self, offset: u64, length: u64) -> Result<(), DeviceError> {
         if self.is_cut {
             return Err(DeviceError::Cut);

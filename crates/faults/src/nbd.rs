@@ -40,7 +40,6 @@ const WRITE_ZEROES: u16 = 6;
 
 const EIO: u32 = 5;
 const EINVAL: u32 = 22;
-const ESHUTDOWN: u32 = 108;
 
 /// Largest request, bytes: what the protocol says that every server takes.
 const LARGEST: u32 = 32 << 20;
@@ -57,7 +56,7 @@ struct Request {
     length: u32,
 }
 
-/// Talks to one client until it leaves, or the device has no power.
+/// Talks to one client until it leaves.
 ///
 /// # Errors
 /// Of the socket, or that the client does not speak the protocol.
@@ -169,8 +168,8 @@ fn serves(stream: &mut (impl Read + Write), device: &Mutex<VolatileDevice>) -> i
     let error = match &done {
         Ok(()) => 0,
         Err(DeviceError::Place { .. }) => EINVAL,
-        Err(DeviceError::Cut) => ESHUTDOWN,
-        Err(DeviceError::Told | DeviceError::Io(_)) => EIO,
+        // Its clients do not come back over another connection.
+        Err(DeviceError::Cut | DeviceError::Told | DeviceError::Io(_)) => EIO,
     };
     let has_answer = request.kind == READ && error == 0;
     let head = [&REPLY.to_be_bytes()[..], &error.to_be_bytes(), &request.cookie.to_be_bytes()].concat();
@@ -178,7 +177,7 @@ fn serves(stream: &mut (impl Read + Write), device: &Mutex<VolatileDevice>) -> i
     if has_answer {
         stream.write_all(&data)?;
     }
-    Ok(error != ESHUTDOWN)
+    Ok(true)
 }
 
 fn done(device: &mut VolatileDevice, request: &Request, data: &mut [u8]) -> Result<(), DeviceError> {
@@ -259,7 +258,10 @@ mod tests {
             assert_eq!([FLUSH, FLUSH].map(|kind| client.asks(kind, 0, 0, 0, &[])), [EIO, 0]);
             let cut = crate::Cut { survival: crate::Survival::Nothing, seed: 1 };
             device.lock().unwrap().cut(cut).unwrap();
-            assert_eq!(client.asks(READ, 0, 0, 512, &[]), ESHUTDOWN);
+            assert_eq!(client.asks(READ, 0, 0, 512, &[]), EIO);
+            device.lock().unwrap().power_returns();
+            assert_eq!(client.asks(FLUSH, 0, 0, 0, &[]), 0);
+            drop(client);
             server.join().unwrap().unwrap();
         });
     }

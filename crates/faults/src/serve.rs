@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Longest order, bytes.
@@ -32,6 +32,9 @@ pub struct DevicePlaces {
 pub enum DeviceOrder {
     /// The power is cut; the process ends when it has answered.
     Cut(Cut),
+    /// The power is cut, and comes back with [`DeviceOrder::Return`]; until then everything fails.
+    Outage(Cut),
+    Return,
     /// From now on this goes wrong.
     Fault(Fault),
     /// What was written becomes durable, as if a flush had come that does what it says.
@@ -63,9 +66,6 @@ pub fn serve(places: &DevicePlaces) -> Result<(), DeviceError> {
         scope.spawn(|| {
             for stream in blocks.incoming() {
                 let Ok(mut stream) = stream else { continue };
-                if is_cut(&device) {
-                    return;
-                }
                 let device = &device;
                 // A client that leaves in the middle is its own affair.
                 scope.spawn(move || nbd::talk(&mut stream, device));
@@ -73,9 +73,12 @@ pub fn serve(places: &DevicePlaces) -> Result<(), DeviceError> {
         });
         for stream in orders.incoming() {
             let Ok(stream) = stream else { continue };
+            let order = read_order(&stream);
+            let given = order.as_ref().map_err(|error| format!("no order: {error}"));
+            let answer = given.map_or_else(OrderAnswer::Failed, |order| answer(&mut of(&device), *order));
             // Who asked and left gets no answer.
-            let _ = obeys(stream, &device);
-            if is_cut(&device) {
+            let _ = serde_json::to_string(&answer).map(|line| writeln!(&stream, "{line}"));
+            if matches!((order, answer), (Ok(DeviceOrder::Cut(_)), OrderAnswer::Cut(_))) {
                 // Clients that wait for a request of theirs are left with it, as by a device without power.
                 std::process::exit(0);
             }
@@ -84,31 +87,26 @@ pub fn serve(places: &DevicePlaces) -> Result<(), DeviceError> {
     })
 }
 
-fn is_cut(device: &Mutex<VolatileDevice>) -> bool {
-    device.lock().unwrap_or_else(PoisonError::into_inner).is_cut()
+fn of(device: &Mutex<VolatileDevice>) -> MutexGuard<'_, VolatileDevice> {
+    device.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn obeys(stream: UnixStream, device: &Mutex<VolatileDevice>) -> io::Result<()> {
+fn read_order(stream: &UnixStream) -> io::Result<DeviceOrder> {
     let mut line = String::new();
-    let mut reader = BufReader::new(stream);
-    reader.by_ref().take(LONGEST).read_line(&mut line)?;
-    let answer = match serde_json::from_str(&line) {
-        Ok(order) => {
-            let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
-            answer(&mut device, order)
-        }
-        Err(error) => OrderAnswer::Failed(format!("no order: {error}")),
-    };
-    let mut stream = reader.into_inner();
-    writeln!(stream, "{}", serde_json::to_string(&answer)?)
+    BufReader::new(stream.take(LONGEST)).read_line(&mut line)?;
+    Ok(serde_json::from_str(&line)?)
 }
 
 fn answer(device: &mut VolatileDevice, order: DeviceOrder) -> OrderAnswer {
     match order {
-        DeviceOrder::Cut(cut) => match device.cut(cut) {
+        DeviceOrder::Cut(cut) | DeviceOrder::Outage(cut) => match device.cut(cut) {
             Ok(report) => OrderAnswer::Cut(report),
             Err(error) => OrderAnswer::Failed(error.to_string()),
         },
+        DeviceOrder::Return => {
+            device.power_returns();
+            OrderAnswer::Done
+        }
         DeviceOrder::Fault(fault) => {
             device.fault = fault;
             OrderAnswer::Done

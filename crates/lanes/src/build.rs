@@ -1,8 +1,9 @@
 //! Builds a lane step by step; each step is written into the journal before it is done.
 
 use super::journal::{LaneJournal, Undo};
+use super::kind::FileSystem;
 use super::site::Site;
-use super::spec::{FileSystem, Spec};
+use super::spec::Spec;
 use super::{Lane, StepListener, loops, served, throttle, tool, volatile};
 use crate::LaneError;
 use crate::error::DuringLane;
@@ -118,7 +119,7 @@ impl Builder<'_> {
     /// A lane without a network.
     fn local(&self, device: Option<String>, group: Option<PathBuf>) -> Lane {
         let trigger = self.spec.error.is_some().then(|| self.site.trigger());
-        Lane { device, group, trigger, is_volatile: self.spec.is_volatile, ..self.lane() }
+        Lane { device, group, trigger, ..self.lane() }
     }
 
     /// Does the steps of a lane again whose image is there, with its file system on it: all but those for the directory.
@@ -150,7 +151,7 @@ impl Builder<'_> {
             parts: Vec::new(),
             server_device: None,
             operations: None,
-            is_volatile: false,
+            is_volatile: self.spec.is_volatile,
         }
     }
 
@@ -181,7 +182,7 @@ impl Builder<'_> {
     }
 
     /// Makes the image, or the user's server, a file of nbdfuse, if there is to be something between.
-    fn connect(&mut self) -> Result<(), LaneError> {
+    pub(super) fn connect(&mut self) -> Result<(), LaneError> {
         if !self.spec.is_behind_nbd() {
             return Ok(());
         }

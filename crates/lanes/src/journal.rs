@@ -3,7 +3,7 @@
 
 use super::site::Site;
 use super::spec::Spec;
-use super::{Lane, loops, mounts, namespace, process, throttle, tool};
+use super::{Lane, LaneSide, loops, mounts, namespace, process, throttle, tool};
 use crate::LaneError;
 use crate::error::DuringLane;
 use plimsoll_host::owner;
@@ -225,10 +225,23 @@ pub fn undo(site: &Site) -> Result<(), LaneError> {
         })?;
         end_brief(site)?;
     }
+    reunite(site)?;
     lines.iter().rev().try_for_each(|line| match line {
         JournalLine::Undo(undo) => undo.undo(site),
         JournalLine::Up(_) => Ok(()),
     })
+}
+
+/// Lets no client of a network lane wait for its server at every step: the link carries again, and a client whose server is
+/// gone is ended before anything is asked of it.
+pub(super) fn reunite(site: &Site) -> Result<(), LaneError> {
+    let server = site.namespace(LaneSide::Server);
+    if !namespace::is_kept(&server) {
+        return Ok(());
+    }
+    // Half built there may be nothing to carry yet.
+    let _ = namespace::carry(site, true);
+    if process::runs_any_in(&server) { Ok(()) } else { process::end_all_in(&site.namespace(LaneSide::Client)) }
 }
 
 /// Undoes the steps in the journal of a locked lane but the first, the last one first: what is left is its directory with

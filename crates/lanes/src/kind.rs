@@ -1,4 +1,70 @@
-//! The names of what a network lane can be made of.
+//! The names of what a lane can be made of.
+
+/// The file system of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileSystem {
+    Root,
+    Tmpfs,
+    Overlay,
+    Ext4,
+    Xfs,
+    Xfs16k,
+    Btrfs,
+    BtrfsNocow,
+}
+
+impl FileSystem {
+    pub const ALL: [FileSystem; 8] = [
+        FileSystem::Root,
+        FileSystem::Tmpfs,
+        FileSystem::Overlay,
+        FileSystem::Ext4,
+        FileSystem::Xfs,
+        FileSystem::Xfs16k,
+        FileSystem::Btrfs,
+        FileSystem::BtrfsNocow,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            FileSystem::Root => "root",
+            FileSystem::Tmpfs => "tmpfs",
+            FileSystem::Overlay => "overlay",
+            FileSystem::Ext4 => "ext4",
+            FileSystem::Xfs => "xfs",
+            FileSystem::Xfs16k => "xfs-16k",
+            FileSystem::Btrfs => "btrfs",
+            FileSystem::BtrfsNocow => "btrfs-nocow",
+        }
+    }
+
+    pub fn describe(self) -> &'static str {
+        match self {
+            FileSystem::Root => "a directory on the file system of Plimsoll's home",
+            FileSystem::Tmpfs => "memory",
+            FileSystem::Overlay => "overlayfs on top of the home's file system",
+            FileSystem::Ext4 => "ext4 on an image file, loop device with direct I/O",
+            FileSystem::Xfs => "XFS on an image file, loop device with direct I/O",
+            FileSystem::Xfs16k => "XFS with blocks of 16 KiB, the size of an InnoDB page",
+            FileSystem::Btrfs => "btrfs, copy on write",
+            FileSystem::BtrfsNocow => "btrfs that overwrites in place (chattr +C)",
+        }
+    }
+
+    /// Whether it is on a block device.
+    pub(super) fn needs_device(self) -> bool {
+        !matches!(self, FileSystem::Root | FileSystem::Tmpfs | FileSystem::Overlay)
+    }
+
+    /// The smallest device that its mkfs accepts, bytes (xfsprogs 6.1 and btrfs-progs 6.2, rounded up).
+    pub(super) fn least_bytes(self) -> u64 {
+        match self {
+            FileSystem::Xfs | FileSystem::Xfs16k => 320 << 20,
+            FileSystem::Btrfs | FileSystem::BtrfsNocow => 256 << 20,
+            _ => 128 << 20,
+        }
+    }
+}
 
 /// What is between a client and its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +124,7 @@ impl Transport {
             Transport::Iscsi => {
                 &["fs", "options", "scheduler", "delay", "mtu", "tcp", "iops", "bandwidth", "cache", "export"]
             }
-            Transport::NfsFiles => &["options", "delay", "mtu", "tcp", "iops", "bandwidth", "cache"],
+            Transport::NfsFiles => &["options", "delay", "mtu", "tcp", "iops", "bandwidth", "cache", "device"],
             Transport::Sshfs => &["options", "delay", "mtu", "tcp", "iops", "bandwidth"],
         }
     }

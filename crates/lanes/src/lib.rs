@@ -5,7 +5,7 @@
 //! Begin with [`spec::Spec`], what a name means, then [`build`], how a lane is built. [`check`] finds out whether a
 //! lane may be measured at all; [`image`] keeps its contents and restores them. [`site`] is its directory; [`loops`],
 //! [`mounts`], [`served`], [`throttle`], [`process`] and [`tool`] are the parts that it is made of. [`power`] takes the power from a
-//! lane, and gives it back.
+//! lane, and gives it back; [`disturb`] is what goes wrong on a network.
 //!
 //! A network lane has a server and a client with a protocol between them, all in user space: [`network`] builds it from
 //! the programs that its [`transport`] names, each a [`daemon`], in two network [`namespace`]s, with a [`link`] that
@@ -14,6 +14,7 @@
 pub mod build;
 pub mod check;
 pub mod daemon;
+pub mod disturb;
 pub mod error;
 pub mod image;
 pub mod journal;
@@ -105,6 +106,11 @@ impl Lane {
     /// Whether a storage server is a part of it.
     pub fn is_on_a_network(&self) -> bool {
         !self.parts.is_empty()
+    }
+
+    /// Whether its storage acknowledges what it would lose without power.
+    pub fn acknowledges_early(&self) -> bool {
+        Spec::parse(&self.name).is_ok_and(|spec| spec.acknowledges_early())
     }
 
     /// Its processes that have ended although the lane is up: a server's reads and writes then fail or hang.
@@ -226,6 +232,18 @@ impl Lanes {
         let site = Site::of(&self.root, spec);
         let Some(_lock) = site.lock()? else { return Err(not_up(spec)) };
         journal::undo(&site)
+    }
+
+    /// Lets nobody wait for the storage server of a lane that was left in the middle of a change, so that what is on it can be
+    /// cleaned up; lanes that cannot be looked at are left as they are.
+    pub fn reunite(&self) {
+        for spec in self.specs().unwrap_or_default() {
+            let site = Site::of(&self.root, &spec);
+            if let Ok(Some(_lock)) = site.lock() {
+                // `clean` says what is wrong.
+                let _ = journal::reunite(&site);
+            }
+        }
     }
 
     /// Removes lanes that were not finished or not completely taken down. Returns their names, and what was left alone

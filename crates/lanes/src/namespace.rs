@@ -64,6 +64,15 @@ pub fn set(site: &Site, settings: &[TcpSetting]) -> Result<(), LaneError> {
     Ok(())
 }
 
+/// Cuts the cable between the two, or mends it: the server's end is taken down, with its route, and up again.
+///
+/// # Errors
+/// [`LaneError::Environment`] if the kernel refuses it.
+pub fn carry(site: &Site, carries: bool) -> Result<(), LaneError> {
+    let state = if carries { "up" } else { "down" };
+    run(&site.namespace(LaneSide::Server), &ip(&format!("link set eth0 {state}")))
+}
+
 fn run(net: &Path, words: &[String]) -> Result<(), LaneError> {
     tool::finish(&words[0], command(net, words)?).map(drop)
 }

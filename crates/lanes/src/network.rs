@@ -25,9 +25,7 @@ impl Builder<'_> {
         let disk = self.server_disk()?;
         let mut lane = Lane { server_device: Some(disk.clone()), ..self.lane() };
         self.processes_of(LaneSide::Server)?;
-        for daemon in self.spec.transport.server(self.site, self.spec, &disk)? {
-            self.start(&daemon, &mut lane)?;
-        }
+        self.server(&mut lane, &disk)?;
         if self.spec.is_throttled() {
             // Users of the lane send its server requests; it is the server that reads and writes.
             let group = self.throttle(Some(&disk))?;
@@ -35,6 +33,25 @@ impl Builder<'_> {
         }
         self.client(&mut lane)?;
         Ok(lane)
+    }
+
+    /// The programs of the server of this disk.
+    fn server(&mut self, lane: &mut Lane, disk: &str) -> Result<(), LaneError> {
+        let daemons = self.spec.transport.server(self.site, self.spec, disk)?;
+        daemons.iter().try_for_each(|daemon| self.start(daemon, lane))
+    }
+
+    /// Starts the server of a lane again whose server was killed, on what its disk has.
+    pub(super) fn restart_server(&mut self, lane: &Lane) -> Result<Lane, LaneError> {
+        let disk = lane.server_device.clone().unwrap_or_default();
+        self.serve_files(&disk)?;
+        let mut again = Lane { parts: Vec::new(), ..lane.clone() };
+        self.server(&mut again, &disk)?;
+        if let Some(group) = &lane.group {
+            again.parts.iter().try_for_each(|part| throttle::put(group, part.pid))?;
+        }
+        again.parts.extend(lane.parts.iter().filter(|part| part.side != LaneSide::Server).cloned());
+        Ok(again)
     }
 
     fn namespaces(&mut self) -> Result<(), LaneError> {
@@ -53,21 +70,27 @@ impl Builder<'_> {
     /// flushes; with a file system if it serves files.
     fn server_disk(&mut self) -> Result<String, LaneError> {
         self.step("attaching the server's disk")?;
-        let image = self.site.image();
         self.image()?;
+        self.connect()?;
+        let backing = if self.spec.is_volatile { self.site.export() } else { self.site.image() };
         let has_files = self.spec.transport.has_served_files();
         if has_files {
-            tool::run("mkfs.xfs", &["-q".as_ref(), "-f".as_ref(), image.as_os_str()])?;
+            tool::run("mkfs.xfs", &["-q".as_ref(), "-f".as_ref(), backing.as_os_str()])?;
         }
-        self.journal.before(Undo::Loop { backing: image.clone() })?;
-        let disk = loops::attach(&image, None)?;
+        self.journal.before(Undo::Loop { backing: backing.clone() })?;
+        let disk = loops::attach(&backing, None)?;
         if has_files {
-            let (served, source) = (self.site.served(), format!("/dev/{disk}"));
+            let served = self.site.served();
             fs::create_dir(&served).during("make", &served)?;
-            self.journal.before(Undo::Mount { point: served.clone(), source: source.clone() })?;
-            build::mount_at(self.site, &served, "xfs", &source, &self.server_options()?)?;
+            self.journal.before(Undo::Mount { point: served, source: device(&disk) })?;
+            self.serve_files(&disk)?;
         }
         Ok(disk)
+    }
+
+    /// Mounts the server's file system.
+    fn serve_files(&self, disk: &str) -> Result<(), LaneError> {
+        build::mount_at(self.site, &self.site.served(), "xfs", &device(disk), &self.server_options()?)
     }
 
     /// Options of mount for the server's file system.
@@ -130,6 +153,11 @@ impl Builder<'_> {
         lane.parts.push(daemon.start(self.site)?);
         Ok(())
     }
+}
+
+/// As which the list of mounts names the server's disk.
+pub(super) fn device(disk: &str) -> String {
+    format!("/dev/{disk}")
 }
 
 /// The link, which listens where the server would in the client's namespace.

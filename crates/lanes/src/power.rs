@@ -1,13 +1,15 @@
-//! Takes the power from the device of a lane that has `device=volatile`, gives it back, and lets it fail.
+//! Takes the power from the device of a lane that has `device=volatile`, and from its storage server, gives it back, and
+//! lets it fail.
 
 use super::build::Builder;
-use super::site::{POWER, Site};
+use super::journal::{LaneJournal, LaneState};
+use super::site::{LaneLock, POWER, Site};
 use super::spec::Spec;
-use super::{Lane, Lanes, journal, not_up};
+use super::{Lane, LaneSide, Lanes, journal, mounts, namespace, network, not_up, process};
 use crate::LaneError;
 use crate::error::DuringLane;
 use plimsoll_faults::serve::{self, DeviceOrder, OrderAnswer};
-use plimsoll_faults::{Cut, CutReport, Fault};
+use plimsoll_faults::{Cut, CutReport, Fault, Survival};
 
 impl Lane {
     /// Takes the power from its device: of what was not flushed survives what the cut says. From then on every read and
@@ -16,10 +18,7 @@ impl Lane {
     /// # Errors
     /// [`LaneError::Refused`] for a device that cannot lose its power; [`LaneError::Io`] if it does not answer.
     pub fn cut_power(&self, cut: Cut) -> Result<CutReport, LaneError> {
-        match self.order(DeviceOrder::Cut(cut))? {
-            OrderAnswer::Cut(report) => Ok(report),
-            other => Err(self.odd(&other)),
-        }
+        self.cut(DeviceOrder::Cut(cut))
     }
 
     /// Lets its device fail, or lie, or stop doing so.
@@ -27,10 +26,7 @@ impl Lane {
     /// # Errors
     /// As [`Lane::cut_power`].
     pub fn fail(&self, fault: Fault) -> Result<(), LaneError> {
-        match self.order(DeviceOrder::Fault(fault))? {
-            OrderAnswer::Done => Ok(()),
-            other => Err(self.odd(&other)),
-        }
+        self.done(DeviceOrder::Fault(fault))
     }
 
     /// Makes durable what its device was given, as one does that is switched off in order.
@@ -38,10 +34,7 @@ impl Lane {
     /// # Errors
     /// As [`Lane::cut_power`].
     pub fn settle(&self) -> Result<(), LaneError> {
-        match self.order(DeviceOrder::Settle)? {
-            OrderAnswer::Done => Ok(()),
-            other => Err(self.odd(&other)),
-        }
+        self.done(DeviceOrder::Settle)
     }
 
     /// Flushes that its device has done since it was started; none if nobody counts them.
@@ -49,6 +42,20 @@ impl Lane {
         match self.order(DeviceOrder::Counts) {
             Ok(OrderAnswer::Counts(counts)) => Some(counts.flushes),
             _ => None,
+        }
+    }
+
+    fn cut(&self, order: DeviceOrder) -> Result<CutReport, LaneError> {
+        match self.order(order)? {
+            OrderAnswer::Cut(report) => Ok(report),
+            other => Err(self.odd(&other)),
+        }
+    }
+
+    fn done(&self, order: DeviceOrder) -> Result<(), LaneError> {
+        match self.order(order)? {
+            OrderAnswer::Done => Ok(()),
+            other => Err(self.odd(&other)),
         }
     }
 
@@ -75,13 +82,45 @@ impl Lanes {
     /// [`LaneError::Refused`] for a lane whose device cannot lose its power; [`LaneError::Environment`] while something is
     /// open on it, or if its file system cannot be mounted any more. Then it is a lane that was left behind.
     pub fn power_up(&self, lane: &Lane) -> Result<Lane, LaneError> {
-        let spec = Spec::parse(&lane.name)?;
-        let site = Site::of(&self.root, &spec);
-        let Some(_lock) = site.lock()?.filter(|_| spec.is_volatile) else { return Err(not_up(&spec)) };
+        let (site, spec, _lock) = self.locked(&lane.name, |spec| spec.is_volatile && !spec.is_network())?;
         let mut journal = journal::undo_to_image(&site)?;
         let told = &mut |_: &str| true;
         let lane = Builder { site: &site, spec: &spec, bytes: 0, journal: &mut journal, told }.rebuild()?;
         journal.up(&lane)?;
         Ok(lane)
+    }
+
+    /// Takes the power from the storage server of a lane, and gives it back: it loses its memory, and its device what was
+    /// not flushed. Its client asks again until it answers.
+    pub(super) fn restart_server(&self, name: &str) -> Result<CutReport, LaneError> {
+        let (site, spec, _lock) = self.locked(name, Spec::has_restartable_server)?;
+        let LaneState::Up(lane) = journal::state(&site)? else { return Err(not_up(&spec)) };
+        let mut journal = LaneJournal::reopen(&site)?;
+        let report = lane.cut(DeviceOrder::Outage(Cut { survival: Survival::Nothing, seed: 0 }))?;
+        process::end_all_in(&site.namespace(LaneSide::Server))?;
+        let source = network::device(lane.server_device.as_deref().unwrap_or_default());
+        mounts::unmount(&site.served(), &source)?;
+        lane.done(DeviceOrder::Return)?;
+        let told = &mut |_: &str| true;
+        let again =
+            Builder { site: &site, spec: &spec, bytes: 0, journal: &mut journal, told }.restart_server(&lane)?;
+        journal.up(&again)?;
+        Ok(report)
+    }
+
+    /// Cuts the link between the client of a lane and its storage server, or mends it.
+    pub(super) fn set_link(&self, name: &str, carries: bool) -> Result<(), LaneError> {
+        let (site, _, _lock) = self.locked(name, Spec::is_network)?;
+        namespace::carry(&site, carries)
+    }
+
+    /// The place of a lane that is up, and of which this is true.
+    fn locked(&self, name: &str, suits: impl Fn(&Spec) -> bool) -> Result<(Site, Spec, LaneLock), LaneError> {
+        let spec = Spec::parse(name)?;
+        let site = Site::of(&self.root, &spec);
+        match site.lock()?.filter(|_| suits(&spec)) {
+            Some(lock) => Ok((site, spec, lock)),
+            None => Err(not_up(&spec)),
+        }
     }
 }

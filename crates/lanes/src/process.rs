@@ -95,12 +95,10 @@ fn pids() -> impl Iterator<Item = i32> {
 /// # Errors
 /// [`LaneError::Environment`] if a process survives.
 pub fn end_all_in(kept_by: &Path) -> Result<(), LaneError> {
-    let identity = |path: &Path| fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()));
     let Some(ours) = identity(kept_by).filter(|_| namespace::is_kept(kept_by)) else { return Ok(()) };
-    let runs_in_it = |pid: i32| identity(Path::new(&format!("/proc/{pid}/ns/net"))) == Some(ours);
-    let others = || pids().filter(|pid| pid.unsigned_abs() != std::process::id()).find(|pid| runs_in_it(*pid));
+    let runs_in_it = |pid: i32| network_of(pid) == Some(ours);
     let deadline = Instant::now() + PATIENCE;
-    while let Some(pid) = others() {
+    while let Some(pid) = other_in(ours) {
         if Instant::now() >= deadline {
             let place = kept_by.display();
             return Err(LaneError::Environment(format!("pid {pid}, in the network namespace {place}, does not end")));
@@ -109,6 +107,27 @@ pub fn end_all_in(kept_by: &Path) -> Result<(), LaneError> {
         thread::sleep(POLL);
     }
     Ok(())
+}
+
+/// Whether anything but ourselves runs in this file's network namespace.
+pub fn runs_any_in(kept_by: &Path) -> bool {
+    identity(kept_by).is_some_and(|namespace| other_in(namespace).is_some())
+}
+
+/// Device and inode: what a namespace is known by (namespaces(7)).
+type NamespaceIdentity = (u64, u64);
+
+fn identity(path: &Path) -> Option<NamespaceIdentity> {
+    fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()))
+}
+
+fn network_of(pid: i32) -> Option<NamespaceIdentity> {
+    identity(Path::new(&format!("/proc/{pid}/ns/net")))
+}
+
+/// A process in this network namespace that is not this one.
+fn other_in(namespace: NamespaceIdentity) -> Option<i32> {
+    pids().filter(|pid| pid.unsigned_abs() != std::process::id()).find(|pid| network_of(*pid) == Some(namespace))
 }
 
 /// Kills a process if this is true of it. One that cannot be killed is found again.

@@ -1,7 +1,7 @@
 //! What a lane is, according to its name: `ext4,delay=2ms,options=noatime` or `iscsi,fs=xfs,delay=1ms`. Nothing is
 //! created or asked of the machine here.
 
-use super::kind::Transport;
+use super::kind::{FileSystem, Transport};
 use super::nfs_options::NfsOptions;
 use super::tcp::{self, TcpSetting};
 use crate::LaneError;
@@ -15,77 +15,11 @@ iops=N (reads and writes per second, each), bandwidth=SIZE (per second), options
 scheduler=none|mq-deadline|bfq|kyber, delay=MS (of each read and write, as in 2ms; of a network lane, of each round \
 trip), error=eio|enospc (while a trigger file exists), cache=SIZE (of reads, in front of the device), cache=unsafe \
 (one that swallows flushes), nbd=unix:PATH or nbd=HOST:PORT (a server of yours below it), device=volatile (one of \
-Plimsoll's own, which loses at a power cut what was not flushed); of network lanes \
+Plimsoll's own, which loses at a power cut what was not flushed; of nfs-files, that of its server); of network lanes \
 fs=ext4|xfs|btrfs (of the client), mtu=BYTES, tcp=A+B (settings of both ends), export=fuse";
 
 /// The longest frame of a veth pair, and the shortest that IPv4 accepts (RFC 791), bytes.
 const MTU: std::ops::RangeInclusive<u32> = 576..=65_535;
-
-/// The file system of a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileSystem {
-    Root,
-    Tmpfs,
-    Overlay,
-    Ext4,
-    Xfs,
-    Xfs16k,
-    Btrfs,
-    BtrfsNocow,
-}
-
-impl FileSystem {
-    pub const ALL: [FileSystem; 8] = [
-        FileSystem::Root,
-        FileSystem::Tmpfs,
-        FileSystem::Overlay,
-        FileSystem::Ext4,
-        FileSystem::Xfs,
-        FileSystem::Xfs16k,
-        FileSystem::Btrfs,
-        FileSystem::BtrfsNocow,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            FileSystem::Root => "root",
-            FileSystem::Tmpfs => "tmpfs",
-            FileSystem::Overlay => "overlay",
-            FileSystem::Ext4 => "ext4",
-            FileSystem::Xfs => "xfs",
-            FileSystem::Xfs16k => "xfs-16k",
-            FileSystem::Btrfs => "btrfs",
-            FileSystem::BtrfsNocow => "btrfs-nocow",
-        }
-    }
-
-    pub fn describe(self) -> &'static str {
-        match self {
-            FileSystem::Root => "a directory on the file system of Plimsoll's home",
-            FileSystem::Tmpfs => "memory",
-            FileSystem::Overlay => "overlayfs on top of the home's file system",
-            FileSystem::Ext4 => "ext4 on an image file, loop device with direct I/O",
-            FileSystem::Xfs => "XFS on an image file, loop device with direct I/O",
-            FileSystem::Xfs16k => "XFS with blocks of 16 KiB, the size of an InnoDB page",
-            FileSystem::Btrfs => "btrfs, copy on write",
-            FileSystem::BtrfsNocow => "btrfs that overwrites in place (chattr +C)",
-        }
-    }
-
-    /// Whether it is on a block device.
-    fn needs_device(self) -> bool {
-        !matches!(self, FileSystem::Root | FileSystem::Tmpfs | FileSystem::Overlay)
-    }
-
-    /// The smallest device that its mkfs accepts, bytes (xfsprogs 6.1 and btrfs-progs 6.2, rounded up).
-    fn least_bytes(self) -> u64 {
-        match self {
-            FileSystem::Xfs | FileSystem::Xfs16k => 320 << 20,
-            FileSystem::Btrfs | FileSystem::BtrfsNocow => 256 << 20,
-            _ => 128 << 20,
-        }
-    }
-}
 
 /// The cache in front of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -330,6 +264,19 @@ impl Spec {
         self.is_served() || self.is_volatile
     }
 
+    /// Whether its storage server can lose its memory and come back while its client goes on: the clients of other
+    /// transports do not ask again.
+    pub fn has_restartable_server(&self) -> bool {
+        self.transport == Transport::NfsFiles && self.is_volatile
+    }
+
+    /// Whether its storage acknowledges what it would lose without power.
+    pub fn acknowledges_early(&self) -> bool {
+        let without_barriers = |option: &String| ["barrier=0", "nobarrier"].contains(&option.as_str());
+        let is_async = self.transport == Transport::NfsFiles && self.options.iter().any(|option| option == "async");
+        self.cache == Some(Cache::Unsafe) || is_async || self.options.iter().any(without_barriers)
+    }
+
     /// Whether latencies measured on it mean anything. sshfs acknowledges a write before the server has it, even one
     /// with O_DIRECT, so only syncs cost anything.
     pub fn is_for_timing(&self) -> bool {
@@ -418,6 +365,8 @@ mod tests {
         assert_eq!((spec.delay, spec.cache), (Some(Duration::from_millis(2)), Some(Cache::Bytes(64 << 20))));
         assert_eq!((spec.error.as_deref(), spec.options), (Some("EIO"), vec!["noatime".to_owned(), "ro".to_owned()]));
         assert_eq!(parsed("ext4,options=barrier=0").options, ["barrier=0"]);
+        let early = ["ext4,options=barrier=0", "xfs,cache=unsafe", "nfs-files,options=async"];
+        assert!(early.map(parsed).iter().all(Spec::acknowledges_early) && !parsed("ext4").acknowledges_early());
         assert_eq!(parsed("ext4,cache=unsafe").cache, Some(Cache::Unsafe));
         assert_eq!(parsed("ext4,nbd=unix:/run/a.sock").nbd, Some(Nbd::Unix("/run/a.sock".into())));
         assert_eq!(parsed("ext4,nbd=db:10809").nbd, Some(Nbd::Tcp { host: "db".to_owned(), port: 10809 }));
@@ -491,6 +440,7 @@ mod tests {
             ("iscsi,error=eio", ["error=", "accepted are"]),
             ("nfs-files,fs=xfs", ["fs=", "accepted are"]),
             ("nfs-files,options=rsize=1", ["rsize=1", "4096"]),
+            ("nfs-files,options=timeo=9", ["timeo", "soft"]),
             ("sshfs,cache=unsafe", ["cache=", "accepted are"]),
         ] {
             let error = Spec::parse(name).expect_err(name).to_string();

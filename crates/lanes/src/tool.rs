@@ -1,6 +1,7 @@
 //! The system's own programs: where they are, which package has them, and how one is run.
 
-use super::spec::{FileSystem, Spec};
+use super::kind::FileSystem;
+use super::spec::Spec;
 use crate::LaneError;
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;

@@ -13,6 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use plimsoll_lanes::nfs::{MountOptions, NfsError, serve};
+use plimsoll_lanes::nfs_options::Patience;
 use plimsoll_testkit::servers::skip;
 
 const NFS: u16 = 2049;
@@ -85,7 +86,7 @@ fn files() {
     what_is_made_belongs_to_who_made_it(&client);
     client.end();
     let careless = Client::mount(&server, NFS, true);
-    a_swallowed_flush_sends_no_commit(&careless);
+    an_asynchronous_export_sends_no_commit(&careless);
     careless.end();
 }
 
@@ -299,7 +300,7 @@ fn what_is_made_belongs_to_who_made_it(client: &Client) {
     assert!(!made.success() && !client.at("not allowed").exists());
 }
 
-fn a_swallowed_flush_sends_no_commit(client: &Client) {
+fn an_asynchronous_export_sends_no_commit(client: &Client) {
     let file = File::create(client.at("careless")).unwrap();
     let before = client.counts();
     file.write_all_at(&[1; PAGE], 0).unwrap();
@@ -453,7 +454,7 @@ struct Client {
 }
 
 impl Client {
-    fn mount(server: &Server, port: u16, swallow_flush: bool) -> Self {
+    fn mount(server: &Server, port: u16, is_async: bool) -> Self {
         let at = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let mount = server.home.path().join("mount");
         fs::create_dir_all(&mount).unwrap();
@@ -467,7 +468,8 @@ impl Client {
             rsize: 1 << 20,
             wsize: 1 << 20,
             operations: Some(server.home.path().join("operations")),
-            swallow_flush,
+            is_async,
+            patience: Patience::default(),
         };
         let served = options.clone();
         let serving = thread::spawn(move || serve(&served));

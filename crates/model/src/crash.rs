@@ -23,10 +23,26 @@ pub enum FaultKind {
     Full,
     /// Flushes are acknowledged and not done, then the power is cut: what a test of durability has to find.
     Lying,
+    /// The storage server loses its power and comes back, while the database server goes on.
+    ServerPower,
+    /// The link to the storage server is gone for some seconds.
+    Cut,
+}
+
+/// What a fault needs of the place of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultNeeds {
+    Nothing,
+    /// A device that is made for it, which can lose its power, fail, and be filled.
+    Device,
+    /// A network between the server and its storage.
+    Network,
+    /// A storage server whose device can lose its power.
+    StorageServer,
 }
 
 impl FaultKind {
-    pub const ALL: [FaultKind; 7] = [
+    pub const ALL: [FaultKind; 9] = [
         FaultKind::Kill,
         FaultKind::Power,
         FaultKind::Torn,
@@ -34,6 +50,8 @@ impl FaultKind {
         FaultKind::IoError,
         FaultKind::Full,
         FaultKind::Lying,
+        FaultKind::ServerPower,
+        FaultKind::Cut,
     ];
 
     /// As it is written in plans, recordings and reports.
@@ -46,6 +64,8 @@ impl FaultKind {
             FaultKind::IoError => "io-error",
             FaultKind::Full => "full",
             FaultKind::Lying => "lying",
+            FaultKind::ServerPower => "server-power",
+            FaultKind::Cut => "cut",
         }
     }
 
@@ -64,24 +84,31 @@ impl FaultKind {
             FaultKind::IoError => "I/O error",
             FaultKind::Full => "full device",
             FaultKind::Lying => "power cut of a lying device",
+            FaultKind::ServerPower => "power cut of the storage server",
+            FaultKind::Cut => "cut of the link to the storage",
         }
     }
 
     /// So many of them, in words: `20 power cuts with torn writes`.
     pub fn counted(self, count: usize) -> String {
         // It is the cuts that are counted.
-        let noun = if self.cuts_power() { "power cut" } else { self.words() };
-        format!("{}{}", counted(count as f64, noun), self.words().strip_prefix(noun).unwrap_or_default())
+        let words = self.words();
+        let noun = [" of ", " with "].iter().filter_map(|word| words.find(word)).min().unwrap_or(words.len());
+        format!("{}{}", counted(count as f64, &words[..noun]), &words[noun..])
     }
 
-    /// Whether it needs a device that is made for it, which can lose its power, fail, and be filled.
-    pub fn needs_device(self) -> bool {
-        self != FaultKind::Kill
-    }
-
-    /// Whether the device loses its power.
-    pub fn cuts_power(self) -> bool {
-        matches!(self, FaultKind::Power | FaultKind::Torn | FaultKind::Reorder | FaultKind::Lying)
+    pub fn needs(self) -> FaultNeeds {
+        match self {
+            FaultKind::Kill => FaultNeeds::Nothing,
+            FaultKind::Cut => FaultNeeds::Network,
+            FaultKind::ServerPower => FaultNeeds::StorageServer,
+            FaultKind::Power
+            | FaultKind::Torn
+            | FaultKind::Reorder
+            | FaultKind::IoError
+            | FaultKind::Full
+            | FaultKind::Lying => FaultNeeds::Device,
+        }
     }
 
     /// Whether a server whose settings have these classes may lose acknowledged commits by it: a lying device makes every
@@ -221,6 +248,7 @@ mod tests {
         assert_eq!(told[..3], ["2 kills", "2 power cuts", "2 power cuts with torn writes"]);
         assert_eq!(told[6], "2 power cuts of a lying device");
         assert_eq!(FaultKind::Reorder.counted(1), "1 power cut with reordered writes");
+        assert_eq!(FaultKind::Cut.counted(3), "3 cuts of the link to the storage");
     }
 
     #[test]

@@ -8,9 +8,11 @@ use crate::error::refused;
 use crate::own_lanes::OwnLanes;
 use plimsoll_data::starting_data::recipe::Recipe;
 use plimsoll_host::Home;
-use plimsoll_lanes::spec::{FileSystem, Spec, not_for_timing};
+use plimsoll_lanes::kind::FileSystem;
+use plimsoll_lanes::spec::{Spec, not_for_timing};
 use plimsoll_lanes::tool;
 use plimsoll_model::Build;
+use plimsoll_model::crash::FaultNeeds;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Method, Restore, Storage, Variant};
 use plimsoll_server::snapshot::{store, tree};
@@ -71,23 +73,38 @@ fn can_restore(home: &Home, plan: &LabPlan, variant: &Variant) -> Result<(), Lab
     if can { Ok(()) } else { cannot_restore(method, &path.display().to_string(), variant) }
 }
 
-/// Refuses faults that need a device of their own where the data are stored on another.
+/// Refuses faults that need another place than that of the data.
 fn can_fail(plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
-    let Some(fault) = plan.crash.iter().flat_map(|rules| &rules.faults).find(|fault| fault.needs_device()) else {
+    let lane = match &variant.storage {
+        Storage::Lane(name) => Some(Spec::parse(name)?),
+        Storage::Home | Storage::Directory(_) => None,
+    };
+    let is_missing = |needs: FaultNeeds| match needs {
+        FaultNeeds::Nothing => false,
+        FaultNeeds::Device => !lane.as_ref().is_some_and(|spec| spec.is_volatile && !spec.is_network()),
+        FaultNeeds::Network => !lane.as_ref().is_some_and(Spec::is_network),
+        FaultNeeds::StorageServer => !lane.as_ref().is_some_and(Spec::has_restartable_server),
+    };
+    let Some(fault) = plan.crash.iter().flat_map(|rules| &rules.faults).find(|fault| is_missing(fault.needs())) else {
         return Ok(());
     };
+    let needed = match fault.needs() {
+        FaultNeeds::Nothing => return Ok(()),
+        FaultNeeds::Device => {
+            "a device of its own; accepted is a lane with device=volatile, as in lane = \"ext4,device=volatile\""
+        }
+        FaultNeeds::Network => "a network; accepted is a network lane, as in lane = \"nfs-files\"",
+        FaultNeeds::StorageServer => {
+            "a storage server whose device can lose its power; accepted is lane = \"nfs-files,device=volatile\""
+        }
+    };
     let found = match &variant.storage {
-        Storage::Lane(name) if Spec::parse(name)?.is_volatile => return Ok(()),
         Storage::Lane(name) => format!("the lane {name}"),
         Storage::Home => "Plimsoll's home".to_owned(),
         Storage::Directory(path) => path.display().to_string(),
     };
-    let problem = format!(
-        "crash: the fault {} needs a device of its own, but the data of `{}` are in {found}; accepted is a lane with \
-         device=volatile, as in lane = \"ext4,device=volatile\"",
-        fault.name(),
-        variant.name
-    );
+    let problem =
+        format!("crash: the data of `{}` are in {found}, but the fault {} needs {needed}", variant.name, fault.name());
     Err(refused(nearest(variant, &["lane", "datadir", "workload.kind"]), problem))
 }
 

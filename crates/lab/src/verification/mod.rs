@@ -13,7 +13,8 @@ pub use behaviour::{ObservedBehaviour, Sight};
 use error_log::Said;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::Failure;
-use plimsoll_model::durability::Risks;
+use plimsoll_lanes::Lane;
+use plimsoll_model::durability::{Class, Risks};
 use plimsoll_model::lab::{Verification, VerificationVerdict};
 use plimsoll_model::{Caveat, Flavour};
 use plimsoll_plan::knowledge::value::{self, Match};
@@ -82,6 +83,10 @@ pub fn read_back(
     let process = target.server.as_ref().and_then(|server| Process::of(server.pid()));
     let mut verifications =
         Verifications { risks: knowledge::risks(variables, target.flavour), ..Verifications::default() };
+    if target.lane.as_ref().is_some_and(Lane::acknowledges_early) {
+        // Whatever the server flushes.
+        verifications.risks.extend([Class::D1, Class::D2]);
+    }
     for setting in requested {
         let (option, value) = knowledge::unswitched(&setting.name, &setting.value);
         let variable = knowledge::variable(option, target.flavour, version);

@@ -1,6 +1,7 @@
 //! Checks that every direct read goes to the device, not to the page cache.
 
-use super::super::spec::{FileSystem, Spec};
+use super::super::kind::FileSystem;
+use super::super::spec::Spec;
 use super::super::{Lane, loops, sample};
 use super::{LaneFinding, open};
 use crate::LaneError;

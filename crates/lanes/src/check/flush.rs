@@ -1,9 +1,10 @@
 //! Checks that flushes reach what keeps the data: the lane's device, and the storage server's disk behind it.
 
 use super::super::Lane;
+use super::super::kind::FileSystem;
 use super::super::served::FlushCounter;
 use super::super::site::Site;
-use super::super::spec::{FileSystem, Spec};
+use super::super::spec::Spec;
 use super::{LaneFinding, open};
 use crate::LaneError;
 use crate::error::DuringLane;

@@ -18,11 +18,8 @@ use nfs3_client::{Nfs3Client, RpcError};
 
 use super::attributes::errno;
 use super::operations::Operations;
+use crate::nfs_options::Patience;
 
-/// How long a request is repeated over new connections before its caller gets `EIO`.
-pub const PATIENCE: Duration = Duration::from_secs(60);
-/// How long one answer may take before the connection counts as lost: as long as `timeo=300` of nfs(5).
-const ANSWER: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Small answers arrive in one read of the socket; larger reads bypass the buffer.
@@ -37,11 +34,11 @@ pub struct NfsStream(BufReader<TcpStream>);
 impl NfsStream {
     /// # Errors
     /// Those of the socket.
-    pub fn connect(address: SocketAddr) -> io::Result<Self> {
-        let socket = TcpStream::connect_timeout(&address, ANSWER)?;
+    pub fn connect(address: SocketAddr, answer: Duration) -> io::Result<Self> {
+        let socket = TcpStream::connect_timeout(&address, answer)?;
         socket.set_nodelay(true)?;
-        socket.set_read_timeout(Some(ANSWER))?;
-        socket.set_write_timeout(Some(ANSWER))?;
+        socket.set_read_timeout(Some(answer))?;
+        socket.set_write_timeout(Some(answer))?;
         Ok(Self(BufReader::with_capacity(BUFFER, socket)))
     }
 }
@@ -98,17 +95,18 @@ struct Refusal {
 #[derive(Debug)]
 pub struct NfsServer {
     address: SocketAddr,
+    patience: Patience,
     idle: Mutex<Vec<NfsClient>>,
     operations: Arc<Operations>,
 }
 
 impl NfsServer {
-    pub fn new(address: SocketAddr, operations: Arc<Operations>) -> Self {
-        Self { address, idle: Mutex::default(), operations }
+    pub fn new(address: SocketAddr, patience: Patience, operations: Arc<Operations>) -> Self {
+        Self { address, patience, idle: Mutex::default(), operations }
     }
 
     /// Asks the server on a connection of its own until it answers. After a lost connection it reconnects and repeats
-    /// the request (as a hard mount does, but that never gives up; here [`PATIENCE`] is the limit); if the server says
+    /// the request (as a hard mount does, but that never gives up; here [`Patience::give_up`] is the limit); if the server says
     /// "later" (`NFS3ERR_JUKEBOX`), it asks later.
     ///
     /// # Errors
@@ -152,7 +150,7 @@ impl NfsServer {
                 Ok(Nfs3Result::Err((status, _))) => return Err(Refusal { error: errno(status), resent }),
                 Err(_) => return Err(Refusal { error: Errno::EIO, resent }),
             }
-            if started.elapsed() + pause > PATIENCE {
+            if started.elapsed() + pause > self.patience.give_up {
                 return Err(Refusal { error: Errno::EIO, resent });
             }
             thread::sleep(pause);
@@ -168,7 +166,10 @@ impl NfsServer {
         let waiting = self.idle().pop();
         let mut client = match waiting {
             Some(client) => client,
-            None => NfsClient::new_with_auth(NfsStream::connect(self.address)?, credential(), opaque_auth::default()),
+            None => {
+                let stream = NfsStream::connect(self.address, self.patience.answer)?;
+                NfsClient::new_with_auth(stream, credential(), opaque_auth::default())
+            }
         };
         self.operations.count(kind);
         let answer = finish(ask(&mut client));
@@ -232,7 +233,7 @@ mod tests {
     #[test]
     fn what_was_sent_again_is_done_and_a_stream_out_of_step_is_left() {
         let (address, served) = scripted(4);
-        let server = NfsServer::new(address, Arc::default());
+        let server = NfsServer::new(address, Patience::default(), Arc::default());
         let object = diropargs3 { dir: nfs_fh3::default(), name: b"name".as_slice().into() };
         let args = REMOVE3args { object };
         let remove = || server.call_once(NFS_PROGRAM::NFSPROC3_REMOVE, async |client| client.remove(&args).await);

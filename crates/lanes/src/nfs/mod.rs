@@ -17,7 +17,7 @@
 //! - **Close-to-open.** Each open asks for the attributes, and each close commits. If somebody else changes a file that
 //!   is not open here, this is noticed at the next open, and from its attributes after `attribute_seconds`.
 //! - **Lost servers.** As with `hard`, a request is repeated over a new connection, but only for a minute; then its
-//!   caller gets `EIO`. If a repeated removal or rename finds nothing, the first attempt succeeded. A repeated creation
+//!   caller gets `EIO`, as with `soft` after `timeo` times `retrans`. If a repeated removal or rename finds nothing, the first attempt succeeded. A repeated creation
 //!   gets the server's second answer: a directory, a link, or a file created exclusively "exists", since it may be
 //!   somebody else's, and a program may use it as a lock.
 //! - **Unlinked files** that are open are named `.nfs…` until they are closed; a crash of this process leaves such
@@ -42,7 +42,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-pub use connection::PATIENCE;
+use crate::nfs_options::Patience;
+
 pub use serve::serve;
 
 /// Least and most bytes of one READ or WRITE: the kernel's smallest page, and the most that one FUSE request carries.
@@ -69,8 +70,10 @@ pub struct MountOptions {
     pub wsize: u32,
     /// Unix socket that answers each connection with one line of JSON: how many requests of each kind were sent.
     pub operations: Option<PathBuf>,
-    /// A planted fault: fsync is answered without a COMMIT, and direct writes are not stable. Loses data.
-    pub swallow_flush: bool,
+    /// As if the server acknowledged a COMMIT, and a write that is to be stable, before its disk has it: `async` of
+    /// exports(5), which NFS-Ganesha does not have. What its memory loses is lost.
+    pub is_async: bool,
+    pub patience: Patience,
 }
 
 impl MountOptions {
@@ -132,7 +135,8 @@ mod tests {
             rsize: 65_536,
             wsize: 1024 * 1024,
             operations: None,
-            swallow_flush: false,
+            is_async: false,
+            patience: Patience::default(),
         }
     }
 

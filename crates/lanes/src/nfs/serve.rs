@@ -64,7 +64,7 @@ pub fn serve(options: &MountOptions) -> Result<(), NfsError> {
 /// The file system of a server that has answered, and the bytes of its largest READ.
 fn connect(options: &MountOptions, operations: Arc<Operations>) -> Result<(Front, u32), NfsError> {
     let root = root(options)?;
-    let server = NfsServer::new(options.nfs, operations);
+    let server = NfsServer::new(options.nfs, options.patience, operations);
     let failed = |error: fuser::Errno| NfsError::Root {
         address: options.nfs,
         source: std::io::Error::from_raw_os_error(error.into()),
@@ -72,7 +72,7 @@ fn connect(options: &MountOptions, operations: Arc<Operations>) -> Result<(Front
     let limits = limits(&server, &root).map_err(failed)?;
     let attr = getattr(&server, &root).map_err(failed)?;
     let age = Duration::from_secs(options.attribute_seconds.into());
-    let volume = Volume::new(server, Nodes::new(root, attr), age, options.swallow_flush);
+    let volume = Volume::new(server, Nodes::new(root, attr), age, options.is_async);
     let least = *super::TRANSFER.start();
     let (rsize, wsize) = (options.rsize.min(limits.rtmax).max(least), options.wsize.min(limits.wtmax).max(least));
     Ok((Front::new(volume, age, wsize), rsize))
@@ -95,7 +95,7 @@ fn root(options: &MountOptions) -> Result<nfs_fh3, NfsError> {
     let unreachable = |source| NfsError::Unreachable { address: options.mountd, source };
     let refused =
         |reason: String| NfsError::Refused { address: options.mountd, export: options.export.clone(), reason };
-    let stream = NfsStream::connect(options.mountd).map_err(unreachable)?;
+    let stream = NfsStream::connect(options.mountd, options.patience.answer).map_err(unreachable)?;
     let mut client = MountClient::new_with_auth(stream, credential(), opaque_auth::default());
     let path = dirpath(options.export.clone().into_bytes().into());
     match finish(client.mnt(path)) {

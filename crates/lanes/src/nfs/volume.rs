@@ -14,6 +14,7 @@ use nfs3_client::nfs3_types::xdr_codec::Opaque;
 use super::attributes::{AttributeChange, file_attr};
 use super::connection::NfsServer;
 use super::nodes::{Node, NodePlace, Nodes};
+use super::uncommitted::WriteVerifier;
 
 /// How long the removal of a directory waits for files in it that were unlinked while open.
 const HIDDEN_FOR: Duration = Duration::from_secs(2);
@@ -26,8 +27,8 @@ pub struct Volume {
     nodes: Nodes,
     /// How long attributes are trusted.
     age: Duration,
-    /// The planted fault: fsync does nothing and direct writes are not stable.
-    swallow_flush: bool,
+    /// The server acknowledges what its disk does not have.
+    is_async: bool,
     /// Files hidden so far, part of their names.
     hidden: AtomicU64,
 }
@@ -66,8 +67,8 @@ pub struct DirectoryPage {
 }
 
 impl Volume {
-    pub fn new(server: NfsServer, nodes: Nodes, age: Duration, swallow_flush: bool) -> Self {
-        Self { server, nodes, age, swallow_flush, hidden: AtomicU64::new(0) }
+    pub fn new(server: NfsServer, nodes: Nodes, age: Duration, is_async: bool) -> Self {
+        Self { server, nodes, age, is_async, hidden: AtomicU64::new(0) }
     }
 
     pub fn nodes(&self) -> &Nodes {
@@ -322,7 +323,7 @@ impl Volume {
     /// Writes all of `data`: if `stable` as FILE_SYNC, which the server must have on its medium before it answers, else
     /// as UNSTABLE, which needs a COMMIT later.
     pub fn write(&self, node: &Node, offset: u64, data: &[u8], stable: bool) -> Result<(), Errno> {
-        let stable = if stable && !self.swallow_flush { stable_how::FILE_SYNC } else { stable_how::UNSTABLE };
+        let asked = if stable && !self.is_async { stable_how::FILE_SYNC } else { stable_how::UNSTABLE };
         let mut done = 0;
         while done < data.len() {
             let rest = &data[done..];
@@ -330,15 +331,16 @@ impl Volume {
                 file: node.handle.clone(),
                 offset: offset + done as u64,
                 count: rest.len() as u32,
-                stable,
+                stable: asked,
                 data: Opaque::borrowed(rest),
             };
             let answer = self.server.call(NFS_PROGRAM::NFSPROC3_WRITE, async |client| client.write(&args).await)?;
             let written = answer.count as usize;
-            if written == 0 || written > rest.len() || (answer.committed as u32) < stable as u32 {
+            if written == 0 || written > rest.len() || (answer.committed as u32) < asked as u32 {
                 return Err(Errno::EIO);
             }
-            if answer.committed != stable_how::FILE_SYNC {
+            // Of what such a server calls stable the client keeps nothing.
+            if !stable && answer.committed != stable_how::FILE_SYNC {
                 node.with_uncommitted(|uncommitted| uncommitted.wrote(answer.verf.0));
             }
             if let post_op_attr::Some(after) = answer.file_wcc.after {
@@ -354,21 +356,28 @@ impl Volume {
     /// # Errors
     /// `EIO` when acknowledged data are lost, and then until the file is closed; the server's error.
     pub fn commit(&self, node: &Node) -> Result<(), Errno> {
-        if self.swallow_flush {
-            return Ok(());
-        }
         let _one_at_a_time = node.committing.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = node.with_uncommitted(|uncommitted| uncommitted.take()) {
-            // From 0 for 0 bytes: the whole file.
-            let args = COMMIT3args { file: node.handle.clone(), offset: 0, count: 0 };
-            let answer = self.server.call(NFS_PROGRAM::NFSPROC3_COMMIT, async |client| client.commit(&args).await);
-            let after = answer.as_ref().ok().map(|answer| answer.verf.0);
-            node.with_uncommitted(|uncommitted| uncommitted.committed(before, after));
-            if let post_op_attr::Some(after) = answer?.file_wcc.after {
-                node.remember(file_attr(&after));
-            }
+            self.commit_as(node, before)?;
         }
         if node.with_uncommitted(|uncommitted| uncommitted.lost()) { Err(Errno::EIO) } else { Ok(()) }
+    }
+
+    fn commit_as(&self, node: &Node, before: WriteVerifier) -> Result<(), Errno> {
+        if self.is_async {
+            // One round trip, as a COMMIT takes whose server says yes at once.
+            node.remember(getattr(&self.server, &node.handle)?);
+            return Ok(());
+        }
+        // From 0 for 0 bytes: the whole file.
+        let args = COMMIT3args { file: node.handle.clone(), offset: 0, count: 0 };
+        let answer = self.server.call(NFS_PROGRAM::NFSPROC3_COMMIT, async |client| client.commit(&args).await);
+        let after = answer.as_ref().ok().map(|answer| answer.verf.0);
+        node.with_uncommitted(|uncommitted| uncommitted.committed(before, after));
+        if let post_op_attr::Some(after) = answer?.file_wcc.after {
+            node.remember(file_attr(&after));
+        }
+        Ok(())
     }
 
     /// The names after `cookie` (0: from the first), as many as about `bytes` hold.

@@ -9,11 +9,12 @@ use super::nfs;
 use crate::LaneError;
 use crate::error::DuringLane;
 use crate::nfs_options::NfsOptions;
-use std::fs;
+use std::fs::DirBuilder;
 
 pub(super) fn server(site: &Site) -> Result<Vec<Daemon>, LaneError> {
     let files = site.served_files();
-    fs::create_dir(&files).during("make", &files)?;
+    // One that is started again has them.
+    DirBuilder::new().recursive(true).create(&files).during("make", &files)?;
     nfs::server(site, &files)
 }
 
@@ -31,7 +32,9 @@ pub(super) fn client(site: &Site, spec: &Spec) -> Result<Vec<Daemon>, LaneError>
     add("rsize", options.rsize.to_string());
     add("wsize", options.wsize.to_string());
     add("operations", site.operations()?.display().to_string());
-    words.extend((spec.cache == Some(Cache::Unsafe)).then(|| "--swallow-flush".to_owned()));
+    add("answer-milliseconds", options.patience.answer.as_millis().to_string());
+    add("give-up-milliseconds", options.patience.give_up.as_millis().to_string());
+    words.extend((options.is_async || spec.cache == Some(Cache::Unsafe)).then(|| "--async".to_owned()));
     Ok(vec![Daemon::new(LaneSide::Client, "nfs", words, Ready::Mount(site.mount()))])
 }
 
@@ -53,6 +56,13 @@ mod tests {
         let (site, spec) = of("nfs-files,cache=unsafe");
         let line = lines(client(&site, &spec).unwrap());
         assert!(line.contains(" lane-part nfs --nfs 192.0.2.1:2049 --mountd 192.0.2.1:20048 "), "{line}");
-        assert!(line.contains("--operations /h/lanes/nfs-files,cache=unsafe/ops.sock --swallow-flush"), "{line}");
+        assert!(
+            line.contains("--operations /h/lanes/nfs-files,cache=unsafe/ops.sock --answer-milliseconds 30000 "),
+            "{line}"
+        );
+        assert!(line.ends_with(" --async"), "{line}");
+        let (site, spec) = of("nfs-files,options=soft+timeo=5+retrans=4");
+        let line = lines(client(&site, &spec).unwrap());
+        assert!(line.ends_with("--answer-milliseconds 500 --give-up-milliseconds 2000"), "{line}");
     }
 }

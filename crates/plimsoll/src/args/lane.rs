@@ -38,7 +38,9 @@ Modifiers of network lanes, in addition to iops, bandwidth (of the server's disk
   fs=btrfs                the client's file system, for kinds with a device
   delay=250us             delay of each round trip; overlapping requests still overlap
   mtu=9000                the longest packet, bytes; 1500 if not given
-  options=actimeo=30      for nfs-files: actimeo=SECONDS, rsize=BYTES, wsize=BYTES, others for the server's XFS
+  options=actimeo=30      for nfs-files: actimeo=SECONDS, rsize=BYTES, wsize=BYTES; soft, with timeo=TENTHS and retrans=N \
+(EIO after the one times the other); async (the server acknowledges what its disk does not have yet); others for the \
+server's XFS
   export=fuse             for iscsi: a way to the device that mixes up concurrent writes, which the check refuses
 
 The limits (iops, bandwidth) of lanes without a network apply to `plimsoll io` on the lane. Another shell joins them \
@@ -102,6 +104,8 @@ pub enum LanePart {
     Link(LinkArgs),
     /// Serve a device that loses at a power cut what was not flushed.
     Device(DeviceArgs),
+    /// Take the power from the storage server of a lane, or its link, and give it back.
+    Disturb(DisturbArgs),
     /// Mount the files of an NFSv3 server.
     Nfs(NfsArgs),
 }
@@ -131,6 +135,17 @@ pub struct DeviceArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct DisturbArgs {
+    #[arg(long)]
+    pub home: PathBuf,
+    #[arg(long)]
+    pub lane: String,
+    /// How long the link is gone; without it the storage server loses its power.
+    #[arg(long)]
+    pub link_milliseconds: Option<u64>,
+}
+
+#[derive(Debug, Args)]
 pub struct NfsArgs {
     #[arg(long)]
     pub nfs: SocketAddr,
@@ -151,7 +166,11 @@ pub struct NfsArgs {
     #[arg(long)]
     pub operations: Option<PathBuf>,
     #[arg(long)]
-    pub swallow_flush: bool,
+    pub answer_milliseconds: u64,
+    #[arg(long)]
+    pub give_up_milliseconds: u64,
+    #[arg(long = "async")]
+    pub is_async: bool,
 }
 
 fn size(text: &str) -> Result<u64, PlanError> {

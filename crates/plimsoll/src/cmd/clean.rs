@@ -12,6 +12,7 @@ use plimsoll_storage::place;
 
 pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
+    Lanes::of(home.path()).reunite();
     let servers = registry::clean(&home);
     let (files, unremoved) = place::clean(home.path()).map_err(LabError::from)?;
     let (of_labs, in_use) = own_lanes::clean(home.path())?;

@@ -14,6 +14,7 @@ use plimsoll_lab::execute::resume::plan_to_repeat;
 use plimsoll_lab::execute::{Finished, execute};
 use plimsoll_lab::options::Options;
 use plimsoll_lanes::spec::Spec;
+use plimsoll_model::crash::FaultNeeds;
 use plimsoll_model::number::counted;
 use plimsoll_model::text::shell_word;
 use plimsoll_plan::LabPlan;
@@ -33,8 +34,9 @@ const WARMUP: &str = "2s";
 const WAIT_QUIET: Duration = Duration::ZERO;
 /// The seed of the data.
 const DATA_SEED: u64 = 1;
-/// Where data are that can lose their power.
+/// Where data are that can lose their power, and where those that a storage server has.
 const LANE: &str = "ext4";
+const NETWORK_LANE: &str = "nfs-files";
 const VOLATILE: &str = "device=volatile";
 
 pub fn run(args: &CrashArgs) -> anyhow::Result<u8> {
@@ -133,15 +135,17 @@ fn draft(args: &CrashArgs) -> anyhow::Result<PlanDraft> {
 
 /// The lane of the data, with a device that can lose its power if a fault needs one.
 fn lane(args: &CrashArgs) -> Result<Option<String>, LabError> {
-    let needs_device = args.faults.iter().any(|fault| fault.needs_device());
-    match (&args.lane, needs_device) {
-        (None, false) => Ok(None),
-        (None, true) => Ok(Some(format!("{LANE},{VOLATILE}"))),
-        (Some(name), _) => {
-            let has_it = Spec::parse(name)?.is_volatile || !needs_device;
-            Ok(Some(if has_it { name.clone() } else { format!("{name},{VOLATILE}") }))
-        }
-    }
+    let needs = |needed: FaultNeeds| args.faults.iter().any(|fault| fault.needs() == needed);
+    let is_network = needs(FaultNeeds::Network) || needs(FaultNeeds::StorageServer);
+    let is_volatile = needs(FaultNeeds::Device) || needs(FaultNeeds::StorageServer);
+    let named = match &args.lane {
+        None if is_network => NETWORK_LANE,
+        None if is_volatile => LANE,
+        None => return Ok(None),
+        Some(name) => name,
+    };
+    let has_it = Spec::parse(named)?.is_volatile || !is_volatile;
+    Ok(Some(if has_it { named.to_owned() } else { format!("{named},{VOLATILE}") }))
 }
 
 fn show(args: &CrashArgs, finished: Finished) -> anyhow::Result<u8> {

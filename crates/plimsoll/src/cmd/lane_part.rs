@@ -2,10 +2,15 @@
 
 use super::DONE;
 use crate::args::{DeviceArgs, LanePart, LanePartArgs, NfsArgs};
+use crate::terminal;
 use plimsoll_faults::serve::DevicePlaces;
 use plimsoll_lab::LabError;
+use plimsoll_lanes::Lanes;
+use plimsoll_lanes::disturb::Disturbance;
 use plimsoll_lanes::link::{self, Link};
 use plimsoll_lanes::nfs::MountOptions;
+use plimsoll_lanes::nfs_options::Patience;
+use std::time::Duration;
 
 pub fn run(args: LanePartArgs) -> anyhow::Result<u8> {
     match args.part {
@@ -16,6 +21,12 @@ pub fn run(args: LanePartArgs) -> anyhow::Result<u8> {
         LanePart::Device(args) => {
             let DeviceArgs { image, spool, socket, power } = args;
             plimsoll_faults::serve::serve(&DevicePlaces { image, spool, socket, orders: power })?;
+        }
+        LanePart::Disturb(args) => {
+            let disturbance = args.link_milliseconds.map(Duration::from_millis).map(Disturbance::Link);
+            let lanes = Lanes::of(&args.home);
+            let done = lanes.disturb_here(&args.lane, disturbance.unwrap_or(Disturbance::ServerPower));
+            terminal::result(&serde_json::to_string(&done.map_err(LabError::from)?)?)?;
         }
         LanePart::Nfs(args) => plimsoll_lanes::nfs::serve(&options(args))?,
     }
@@ -33,7 +44,11 @@ fn options(args: NfsArgs) -> MountOptions {
         rsize: args.rsize,
         wsize: args.wsize,
         operations: args.operations,
-        swallow_flush: args.swallow_flush,
+        is_async: args.is_async,
+        patience: Patience {
+            answer: Duration::from_millis(args.answer_milliseconds),
+            give_up: Duration::from_millis(args.give_up_milliseconds),
+        },
     }
 }
 

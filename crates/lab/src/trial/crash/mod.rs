@@ -101,6 +101,10 @@ fn of_lane(lane: Option<&Lane>) -> Result<&Lane, LabError> {
     lane.ok_or_else(|| environment("the data are on no lane"))
 }
 
+fn lanes_with(lane: &Lane) -> Result<Lanes, LabError> {
+    Lanes::with(lane).ok_or_else(|| environment("the lane is in no home"))
+}
+
 /// Why the load ended before anything went wrong.
 fn too_early(loaded: Result<Outcome, LabError>) -> LabError {
     match loaded.map(|outcome| outcome.ended) {
@@ -154,7 +158,8 @@ fn bury(now: &mut UnderWay, target: &mut OpenTarget) -> Result<(), LabError> {
 fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabError> {
     let lane = setup.directories.lane.as_ref();
     match fault {
-        FaultKind::Kill => return Ok(None),
+        // The storage was back before the server was killed.
+        FaultKind::Kill | FaultKind::ServerPower | FaultKind::Cut => return Ok(None),
         FaultKind::Full => return make_room(of_lane(lane)?).map(|()| None),
         // What it was given before it failed it still has.
         FaultKind::IoError => {
@@ -164,7 +169,7 @@ fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabEr
         FaultKind::Power | FaultKind::Torn | FaultKind::Reorder | FaultKind::Lying => {}
     }
     let lane = of_lane(lane)?;
-    let lanes = Lanes::with(lane).ok_or_else(|| environment("the lane is in no home"))?;
+    let lanes = lanes_with(lane)?;
     let mut damage = None;
     let powered = setup.directories.data.let_go_while(setup.holder, || match lanes.power_up(lane) {
         Ok(_) => Ok(()),

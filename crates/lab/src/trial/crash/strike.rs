@@ -4,13 +4,15 @@ use super::super::watchdog::Victim;
 use crate::error::LabError;
 use plimsoll_engine::CommitLog;
 use plimsoll_lanes::Lane;
-use plimsoll_lanes::faults::{Cut, Fault, FaultyOperation, Survival};
+use plimsoll_lanes::disturb::Disturbance;
+use plimsoll_lanes::faults::{Cut, CutReport, Fault, FaultyOperation, Survival};
 use plimsoll_load::seed::Rng;
 use plimsoll_model::FaultKind;
 use plimsoll_model::crash::UnflushedWrites;
 use plimsoll_plan::lab::PlannedFault;
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use std::fs::{self, File};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -18,8 +20,12 @@ use std::time::{Duration, Instant};
 
 /// How often the moment is looked for.
 const LOOK: Duration = Duration::from_micros(200);
-/// How long a server goes on with a device that fails or is full, before it is killed.
+/// How long a server goes on after something went wrong with its storage, before it is killed.
 const AFTERMATH: Duration = Duration::from_secs(3);
+/// How long it is waited for a commit after a fault: longer than the pauses of clients of storage that was away.
+const STALLED: Duration = Duration::from_secs(10);
+/// How long a link is gone, milliseconds.
+const GONE: RangeInclusive<u64> = 1000..=5000;
 /// What fills a device.
 const BALLAST: &str = "plimsoll-ballast";
 
@@ -59,6 +65,14 @@ impl Saboteur<'_> {
             how: None,
             unflushed: None,
         };
+        let done = self.do_to(&mut strike);
+        // Whatever came of it: nobody is to wait for a server whose storage is gone.
+        self.victim.kill();
+        done.map(|()| Some(strike))
+    }
+
+    /// What goes wrong, until the server may be killed.
+    fn do_to(&self, strike: &mut Strike) -> Result<(), LabError> {
         match self.fault.kind {
             FaultKind::Kill => self.victim.strike()?,
             FaultKind::Power | FaultKind::Torn | FaultKind::Reorder | FaultKind::Lying => {
@@ -67,26 +81,30 @@ impl Saboteur<'_> {
                 let (survival, how) = survival(self.fault);
                 let report = self.lane()?.cut_power(Cut { survival, seed: self.fault.seed })?;
                 strike.how = how;
-                strike.unflushed = Some(UnflushedWrites {
-                    writes: report.unflushed_writes,
-                    bytes: report.unflushed_bytes,
-                    survived_bytes: report.survived_bytes,
-                    torn: report.torn_writes,
-                });
+                strike.unflushed = Some(unflushed(report));
+            }
+            FaultKind::ServerPower => {
+                strike.unflushed = Some(unflushed(self.disturb(Disturbance::ServerPower)?));
+                self.recovers();
+            }
+            FaultKind::Cut => {
+                let gone = outage(self.fault.seed);
+                strike.how = Some(format!("no link for {:.1} s", gone.as_secs_f64()));
+                self.disturb(Disturbance::Link(gone))?;
+                self.recovers();
             }
             FaultKind::IoError => {
                 let (fault, how) = failing(self.fault.seed);
                 self.lane()?.fail(fault)?;
                 strike.how = Some(how.to_owned());
-                self.aftermath();
+                self.wait(AFTERMATH);
             }
             FaultKind::Full => {
                 fill(&ballast(self.lane()?))?;
-                self.aftermath();
+                self.wait(AFTERMATH);
             }
         }
-        self.victim.kill();
-        Ok(Some(strike))
+        Ok(())
     }
 
     /// Waits for the moment; when the first commit was seen.
@@ -109,9 +127,23 @@ impl Saboteur<'_> {
         None
     }
 
-    /// Lets the server go on for a while, or until its load has ended.
-    fn aftermath(&self) {
-        let until = Instant::now() + AFTERMATH;
+    fn disturb(&self, disturbance: Disturbance) -> Result<CutReport, LabError> {
+        let lane = self.lane()?;
+        Ok(super::lanes_with(lane)?.disturb(lane, disturbance)?)
+    }
+
+    /// Lets the server go on for a while, once it does: what waits for storage that was away asks again only now and then.
+    fn recovers(&self) {
+        let (told, until) = (self.log.count(), Instant::now() + STALLED);
+        while self.log.count() == told && Instant::now() < until && !self.is_over.load(Ordering::Acquire) {
+            thread::sleep(LOOK);
+        }
+        self.wait(AFTERMATH);
+    }
+
+    /// Waits, but no longer than the load goes on.
+    fn wait(&self, time: Duration) {
+        let until = Instant::now() + time;
         while Instant::now() < until && !self.is_over.load(Ordering::Acquire) {
             thread::sleep(LOOK);
         }
@@ -133,6 +165,20 @@ fn survival(fault: PlannedFault) -> (Survival, Option<String>) {
         FaultKind::Reorder => (Survival::Writes, None),
         _ => (Survival::Nothing, None),
     }
+}
+
+fn unflushed(report: CutReport) -> UnflushedWrites {
+    UnflushedWrites {
+        writes: report.unflushed_writes,
+        bytes: report.unflushed_bytes,
+        survived_bytes: report.survived_bytes,
+        torn: report.torn_writes,
+    }
+}
+
+/// How long the link is gone.
+fn outage(seed: u64) -> Duration {
+    Duration::from_millis(Rng::new(seed, 1, 0).between(*GONE.start(), *GONE.end()))
 }
 
 /// How a device fails.
@@ -190,5 +236,6 @@ mod tests {
         let ways: std::collections::BTreeSet<&str> = (0..50).map(|seed| failing(seed).1).collect();
         assert_eq!(ways.len(), 4);
         assert_eq!(failing(7), failing(7));
+        assert!(outage(1) != outage(2) && outage(3) == outage(3));
     }
 }
