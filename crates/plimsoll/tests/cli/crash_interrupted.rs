@@ -2,17 +2,16 @@
 //! goes on to what was planned.
 
 use crate::crash::powered;
-use crate::harness::{Done, Lab, Running};
+use crate::harness::{Done, Lab, Running, alive};
 use crate::lanes::nothing_is_left_of;
 use plimsoll_load::seed::Rng;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
-
-use rustix::process::Signal;
 
 /// A dozen trials, on a slow machine.
 const LONGEST: Duration = Duration::from_secs(900);
@@ -92,6 +91,38 @@ fn interrupted_power_cuts_go_on_to_what_was_planned() {
         powered.lab.leaves_nothing();
         nothing_is_left_of(powered.lab.home(), "after it went on");
     }
+}
+
+/// The process of this home that is the device of its lane.
+fn device(lab: &Lab) -> u32 {
+    let home = lab.home().to_string_lossy().into_owned();
+    let processes = fs::read_dir("/proc").expect("/proc").flatten();
+    let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_device = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.contains("lane-part\0device\0") && line.contains(&home)
+    };
+    numbers.find(is_device).expect("the lane is up")
+}
+
+#[test]
+#[ignore = "kills, mounts; make test-all"]
+fn a_crash_that_is_killed_while_the_power_is_cut_goes_on_to_what_was_planned() {
+    let Some(powered) = powered(Lab::mariadb()) else { return };
+    let lab = &powered.lab;
+    let mut running = lab.begins(&format!("crash --faults power --trials 2 {SHORT}"));
+    running.wait_for("the last load without a fault", || {
+        lab.recordings().pop().is_some_and(|recording| outcomes(&recording).len() >= ROUNDS)
+    });
+    let device = device(lab);
+    running.wait_for("the power cut", || !alive(device));
+    running.kill();
+    let name = latest(lab).file_name().expect("a directory has a name").to_string_lossy().into_owned();
+    let resumed = lab.begins(&format!("lab --resume {name} --json")).end_within(LONGEST).exits(0);
+    assert_eq!(counts(&resumed.json()), [("power", 2)]);
+    lab.leaves_nothing();
+    nothing_is_left_of(lab.home(), "after it went on");
 }
 
 /// Trials that have ended before each kill: it comes while the lane is built, under load, and twice in the first of both faults.
