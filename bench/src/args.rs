@@ -53,6 +53,9 @@ pub enum BenchCommand {
     /// Terminals against a null server, in a process of their own whose memory is theirs.
     #[command(hide = true)]
     Terminals(TerminalsArgs),
+    /// The workload `ledger`, with a log of its commits or without, in a process of its own.
+    #[command(hide = true)]
+    Ledger(LedgerArgs),
     /// Plimsoll's engines of file I/O, in a process of their own, on the file that their peers take.
     #[command(hide = true)]
     Engines(EnginesArgs),
@@ -74,6 +77,19 @@ pub struct TerminalsArgs {
     pub terminals: u64,
     #[arg(long)]
     pub seconds: u32,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct LedgerArgs {
+    #[arg(long)]
+    pub socket: PathBuf,
+    #[arg(long)]
+    pub connections: usize,
+    #[arg(long)]
+    pub seconds: u32,
+    /// Where the log is, if there is one.
+    #[arg(long)]
+    pub log_in: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -112,6 +128,7 @@ pub enum BenchSuite {
     Verdicts,
     Advise,
     Live,
+    Ledger,
     TpccLoad,
     TpccSysbench,
     TpccGo,
@@ -122,7 +139,7 @@ pub enum BenchSuite {
 }
 
 impl BenchSuite {
-    pub const ALL: [BenchSuite; 19] = [
+    pub const ALL: [BenchSuite; 20] = [
         BenchSuite::PointSelect,
         BenchSuite::ReadWrite,
         BenchSuite::Connections,
@@ -135,6 +152,7 @@ impl BenchSuite {
         BenchSuite::Verdicts,
         BenchSuite::Advise,
         BenchSuite::Live,
+        BenchSuite::Ledger,
         BenchSuite::TpccLoad,
         BenchSuite::TpccSysbench,
         BenchSuite::TpccGo,
@@ -156,6 +174,7 @@ impl BenchSuite {
             BenchSuite::Verdicts => "verdicts",
             BenchSuite::Advise => "advise",
             BenchSuite::Live => "live",
+            BenchSuite::Ledger => "ledger",
             BenchSuite::Packaged => "packaged",
             BenchSuite::Sysbench => "sysbench",
             BenchSuite::TpccLoad => "tpcc-load",
@@ -179,6 +198,7 @@ impl BenchSuite {
             BenchSuite::Lab
             | BenchSuite::Verdicts
             | BenchSuite::Live
+            | BenchSuite::Ledger
             | BenchSuite::Restore
             | BenchSuite::Packaged
             | BenchSuite::Sysbench

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
     let done = match &args.command {
         Some(BenchCommand::Floor(floor)) => peers::floor::serve(floor).map(|()| true),
         Some(BenchCommand::Terminals(terminals)) => peers::terminals::serve(terminals).map(|()| true),
+        Some(BenchCommand::Ledger(ledger)) => peers::ledger::serve(ledger).map(|()| true),
         Some(BenchCommand::Engines(engines)) => peers::engines::serve(engines).map(|()| true),
         None => bench(&args),
     };

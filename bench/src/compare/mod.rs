@@ -6,6 +6,7 @@ mod connections;
 mod drop_in;
 pub mod io;
 mod lab;
+mod ledger;
 mod live;
 mod load;
 mod packaged;
@@ -155,6 +156,7 @@ pub fn run(suite: BenchSuite, arena: &Arena, extent: &BenchExtent) -> anyhow::Re
         BenchSuite::Verdicts => verdicts::compare(arena, extent),
         BenchSuite::Advise => advise::compare(arena, extent),
         BenchSuite::Live => live::compare(arena, extent),
+        BenchSuite::Ledger => ledger::compare(arena, extent),
         BenchSuite::Restore => restore::compare(arena, extent),
         BenchSuite::Packaged => packaged::compare(arena, extent),
         BenchSuite::Sysbench => drop_in::compare(arena, extent),
@@ -183,6 +185,7 @@ pub fn expected_seconds(suite: BenchSuite, args: &Args) -> u64 {
         BenchSuite::Verdicts => verdicts::expected_seconds(args.pairs),
         BenchSuite::Advise => advise::expected_seconds(),
         BenchSuite::Live => live::expected_seconds(pairs, seconds),
+        BenchSuite::Ledger => ledger::expected_seconds(pairs, seconds),
         BenchSuite::Restore => restore::expected_seconds(args.pairs),
         BenchSuite::Packaged => (pairs + 1) * 2 * seconds,
         BenchSuite::Sysbench => drop_in::expected_seconds(args.pairs, seconds),

@@ -6,6 +6,7 @@ pub mod engines;
 pub mod fio;
 pub mod floor;
 pub mod go_tpc;
+pub mod ledger;
 pub mod local_data;
 pub mod plimsoll;
 pub mod sysbench;

@@ -81,8 +81,8 @@ pub fn serve(args: &TerminalsArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was counted in the measured window.
-fn measure(run: &Run) -> anyhow::Result<Tally> {
+/// What the one loop counted in the measured window.
+pub(super) fn measure(run: &Run) -> anyhow::Result<Tally> {
     let mut sum: Option<Box<Tally>> = None;
     loop {
         match run.next(LOOK) {

@@ -102,25 +102,15 @@ impl VolatileDevice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_load::seed::Rng;
+    use crate::writer::{KnownSector, LONGEST, SECTORS, WriterStep, drawn, found, written};
     use proptest::prelude::*;
     use std::collections::HashMap;
 
-    /// Sectors of the device.
-    const SECTORS: u64 = 64;
-
-    /// A write, or a flush.
-    #[derive(Clone, Copy, Debug)]
-    enum Step {
-        Write { first: u64, sectors: u64, forced: bool },
-        Flush,
-    }
-
-    fn step() -> impl Strategy<Value = Step> {
+    fn step() -> impl Strategy<Value = WriterStep> {
         prop_oneof![
-            8 => (0..SECTORS - 8, 1..9u64, prop::bool::weighted(0.1))
-                .prop_map(|(first, sectors, forced)| Step::Write { first, sectors, forced }),
-            1 => Just(Step::Flush),
+            8 => (0..SECTORS - LONGEST, 1..=LONGEST, prop::bool::weighted(0.1))
+                .prop_map(|(first, sectors, forced)| WriterStep::Write { first, sectors, forced }),
+            1 => Just(WriterStep::Flush),
         ]
     }
 
@@ -133,52 +123,16 @@ mod tests {
         ]
     }
 
-    /// What a writer knows of a sector: what is durable at the least, and all that it has written since.
-    #[derive(Clone, Debug, Default)]
-    struct Known {
-        durable: u32,
-        since: Vec<u32>,
-    }
-
     /// Writes numbered sectors, cuts, and gives what was known of each sector and what is there.
-    fn cut_after(steps: &[Step], cut: Cut, lying: bool) -> (HashMap<u64, Known>, Vec<u32>, CutReport) {
+    fn cut_after(steps: &[WriterStep], cut: Cut, lying: bool) -> (HashMap<u64, KnownSector>, Vec<u32>, CutReport) {
         let (image, spool) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
         image.set_len(SECTORS * SECTOR).unwrap();
         let mut device = VolatileDevice::new(image.try_clone().unwrap(), spool).unwrap();
         device.fault.lying = lying;
-        let mut known: HashMap<u64, Known> = HashMap::new();
-        for (number, step) in (1u32..).zip(steps) {
-            match *step {
-                Step::Flush => {
-                    device.flush().unwrap();
-                    for of in known.values_mut() {
-                        of.durable = of.since.last().copied().unwrap_or(of.durable);
-                        of.since.clear();
-                    }
-                }
-                Step::Write { first, sectors, forced } => {
-                    let bytes = number.to_le_bytes().repeat((sectors * SECTOR / 4) as usize);
-                    device.write(first * SECTOR, &bytes, forced).unwrap();
-                    for sector in first..first + sectors {
-                        let of = known.entry(sector).or_default();
-                        if forced {
-                            *of = Known { durable: number, since: Vec::new() };
-                        } else {
-                            of.since.push(number);
-                        }
-                    }
-                }
-            }
-        }
+        let known = written(steps, &mut device);
         let report = device.cut(cut).unwrap();
         assert!(matches!(device.flush(), Err(DeviceError::Cut)));
-        let found = (0..SECTORS).map(|sector| {
-            let mut bytes = [0; SECTOR as usize];
-            image.read_exact_at(&mut bytes, sector * SECTOR).unwrap();
-            assert!(bytes.chunks(4).all(|part| part == &bytes[..4]), "no sector is torn");
-            u32::from_le_bytes(bytes[..4].try_into().unwrap())
-        });
-        (known, found.collect(), report)
+        (known, found(&image), report)
     }
 
     proptest! {
@@ -195,7 +149,7 @@ mod tests {
             }
             prop_assert!(report.survived_bytes <= report.unflushed_bytes);
             // A write that a forced one has overtaken in part survives in part.
-            let is_forced = steps.iter().any(|step| matches!(step, Step::Write { forced: true, .. }));
+            let is_forced = steps.iter().any(|step| matches!(step, WriterStep::Write { forced: true, .. }));
             prop_assert!(survival != Survival::Writes || report.torn_writes == 0 || is_forced);
         }
 
@@ -208,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_was_not_flushed_is_lost_and_torn_and_overtaken() {
-        let write = |first| Step::Write { first, sectors: 8, forced: false };
+        let write = |first| WriterStep::Write { first, sectors: 8, forced: false };
         let steps = [write(0), write(8), write(16), write(0)];
         let (_, found, report) = cut_after(&steps, Cut { survival: Survival::Nothing, seed: 1 }, false);
         assert!(found.iter().all(|found| *found == 0));
@@ -221,21 +175,11 @@ mod tests {
         assert!((0..50).map(whole).any(|found| found[0] == 1), "the first version survives the last");
     }
 
-    /// The idea of diskchecker.pl: a writer that knows what it flushed compares it with what is there.
+    /// What the writer knows is compared with what is there.
     fn cuts(of: std::ops::Range<u64>) {
         let (mut kept, mut lost) = (0, 0);
         for seed in of {
-            let mut rng = Rng::new(seed, 7, 0);
-            let steps: Vec<Step> = (0..rng.between(1, 60))
-                .map(|_| match rng.between(0, 8) {
-                    0 => Step::Flush,
-                    place => Step::Write {
-                        first: rng.between(0, SECTORS - 9),
-                        sectors: rng.between(1, 8),
-                        forced: place == 1,
-                    },
-                })
-                .collect();
+            let steps = drawn(seed);
             let survivals = [
                 Survival::Nothing,
                 Survival::Writes,
@@ -269,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_device_that_lies_loses_what_was_flushed() {
-        let steps = [Step::Write { first: 0, sectors: 1, forced: false }, Step::Flush];
+        let steps = [WriterStep::Write { first: 0, sectors: 1, forced: false }, WriterStep::Flush];
         let (known, found, _) = cut_after(&steps, Cut { survival: Survival::Nothing, seed: 1 }, true);
         assert_eq!((known[&0].durable, found[0]), (1, 0));
     }

@@ -6,10 +6,16 @@
 //!
 //! Begin with [`device`], then [`cut`], [`nbd`] and [`serve`].
 
+#[cfg(test)]
+mod client;
 pub mod cut;
 pub mod device;
 pub mod nbd;
+#[cfg(test)]
+mod nbdkit;
 pub mod serve;
+#[cfg(test)]
+mod writer;
 
 pub use cut::{Cut, CutReport, Survival};
 pub use device::{DeviceError, Fault, FaultyOperation, VolatileDevice};

@@ -5,36 +5,36 @@ use super::device::{DeviceError, SECTOR, VolatileDevice};
 use std::io::{self, Read, Write};
 use std::sync::{Mutex, PoisonError};
 
-const GREETING: &[u8; 8] = b"NBDMAGIC";
-const OPTION: &[u8; 8] = b"IHAVEOPT";
-const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
-const REQUEST: u32 = 0x2560_9513;
-const REPLY: u32 = 0x6744_6698;
+pub(crate) const GREETING: &[u8; 8] = b"NBDMAGIC";
+pub(crate) const OPTION: &[u8; 8] = b"IHAVEOPT";
+pub(crate) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
+pub(crate) const REQUEST: u32 = 0x2560_9513;
+pub(crate) const REPLY: u32 = 0x6744_6698;
 
 /// Fixed newstyle, and no zeroes after EXPORT_NAME.
 const HANDSHAKE: u16 = 0b11;
 const NO_ZEROES: u32 = 0b10;
 /// Flags, flush, FUA, trim, write zeroes, and several connections see each other's flushes.
 const EXPORT: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8;
-const FUA: u16 = 1;
+pub(crate) const FUA: u16 = 1;
 
 const EXPORT_NAME: u32 = 1;
 const ABORT: u32 = 2;
 const LIST: u32 = 3;
 const INFO: u32 = 6;
-const GO: u32 = 7;
+pub(crate) const GO: u32 = 7;
 
-const ACK: u32 = 1;
+pub(crate) const ACK: u32 = 1;
 const SERVER: u32 = 2;
-const INFORMATION: u32 = 3;
+pub(crate) const INFORMATION: u32 = 3;
 const UNSUPPORTED: u32 = 1 << 31 | 1;
 const INFO_EXPORT: u16 = 0;
 const INFO_BLOCK_SIZE: u16 = 3;
 
-const READ: u16 = 0;
-const WRITE: u16 = 1;
+pub(crate) const READ: u16 = 0;
+pub(crate) const WRITE: u16 = 1;
 const DISCONNECT: u16 = 2;
-const FLUSH: u16 = 3;
+pub(crate) const FLUSH: u16 = 3;
 const TRIM: u16 = 4;
 const WRITE_ZEROES: u16 = 6;
 
@@ -75,13 +75,13 @@ fn bad(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
-fn array<const N: usize>(stream: &mut impl Read) -> io::Result<[u8; N]> {
+pub(crate) fn array<const N: usize>(stream: &mut impl Read) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     stream.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
-fn u32_of(stream: &mut impl Read) -> io::Result<u32> {
+pub(crate) fn u32_of(stream: &mut impl Read) -> io::Result<u32> {
     array(stream).map(u32::from_be_bytes)
 }
 
@@ -196,60 +196,25 @@ fn done(device: &mut VolatileDevice, request: &Request, data: &mut [u8]) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::NbdClient;
     use std::os::unix::net::UnixStream;
     use std::thread;
 
-    /// A client's side, as far as a test needs it.
-    struct Client(UnixStream);
-
-    impl Client {
-        fn go(mut stream: UnixStream) -> Client {
-            assert_eq!(array::<18>(&mut stream).unwrap()[..8], *GREETING);
-            stream.write_all(&3u32.to_be_bytes()).unwrap();
-            let option = |stream: &mut UnixStream, option: u32, data: &[u8]| {
-                let head = [option, data.len() as u32].map(u32::to_be_bytes).concat();
-                stream.write_all(&[&OPTION[..], &head, data].concat()).unwrap();
-            };
-            option(&mut stream, 99, b"x");
-            assert_eq!(Client::replied(&mut stream).0, UNSUPPORTED);
-            option(&mut stream, GO, &[0; 6]);
-            let (kind, data) = Client::replied(&mut stream);
-            assert_eq!((kind, &data[2..10]), (INFORMATION, &4096u64.to_be_bytes()[..]));
-            while Client::replied(&mut stream).0 != ACK {}
-            Client(stream)
-        }
-
-        fn replied(stream: &mut UnixStream) -> (u32, Vec<u8>) {
-            assert_eq!(u64::from_be_bytes(array(stream).unwrap()), OPTION_REPLY);
-            let [_, kind, length] = [0; 3].map(|_: u32| u32_of(stream).unwrap());
-            let mut data = vec![0; length as usize];
-            stream.read_exact(&mut data).unwrap();
-            (kind, data)
-        }
-
-        fn asks(&mut self, kind: u16, flags: u16, offset: u64, length: u32, data: &[u8]) -> u32 {
-            let head =
-                [&REQUEST.to_be_bytes()[..], &flags.to_be_bytes(), &kind.to_be_bytes(), &7u64.to_be_bytes()].concat();
-            let place = [&offset.to_be_bytes()[..], &length.to_be_bytes(), data].concat();
-            self.0.write_all(&[head, place].concat()).unwrap();
-            let [magic, error] = [0; 2].map(|_: u32| u32_of(&mut self.0).unwrap());
-            assert_eq!((magic, u64::from_be_bytes(array(&mut self.0).unwrap())), (REPLY, 7));
-            error
-        }
+    fn device() -> Mutex<VolatileDevice> {
+        let (image, spool) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        image.set_len(4096).unwrap();
+        Mutex::new(VolatileDevice::new(image, spool).unwrap())
     }
 
     #[test]
     fn a_client_reads_what_it_wrote_and_is_told_of_faults() {
-        let (image, spool) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
-        image.set_len(4096).unwrap();
-        let device = Mutex::new(VolatileDevice::new(image, spool).unwrap());
+        let device = device();
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         thread::scope(|scope| {
             let server = scope.spawn(|| talk(&mut theirs, &device));
-            let mut client = Client::go(ours);
+            let mut client = NbdClient::of(ours, 4096);
             assert_eq!(client.asks(WRITE, 0, 512, 512, &[5; 512]), 0);
-            assert_eq!(client.asks(READ, 0, 512, 512, &[]), 0);
-            assert_eq!(array::<512>(&mut client.0).unwrap(), [5; 512]);
+            assert_eq!(client.reads(512), [5; 512]);
             assert_eq!(client.asks(WRITE, 0, 1, 512, &[5; 512]), EINVAL);
             assert_eq!(client.asks(9, 0, 0, 0, &[]), EINVAL);
             assert_eq!([FLUSH, TRIM].map(|kind| client.asks(kind, 0, 0, 0, &[])), [0, 0]);
@@ -267,10 +232,22 @@ mod tests {
     }
 
     #[test]
+    fn an_option_that_is_not_known_is_said_to_be_so() {
+        let device = device();
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| talk(&mut theirs, &device));
+            let mut client = NbdClient::greeted(ours);
+            client.option(99, b"x");
+            assert_eq!(client.replied().0, UNSUPPORTED);
+            client.option(ABORT, &[]);
+            assert_eq!(client.replied().0, ACK);
+        });
+    }
+
+    #[test]
     fn who_speaks_otherwise_is_left() {
-        let (image, spool) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
-        image.set_len(4096).unwrap();
-        let device = Mutex::new(VolatileDevice::new(image, spool).unwrap());
+        let device = device();
         for words in [&b"GET / HTTP/1.1\r\n\r\n...."[..], &[0; 3]] {
             let (mut ours, mut theirs) = UnixStream::pair().unwrap();
             ours.write_all(words).unwrap();

@@ -67,13 +67,18 @@ impl OwnLanes {
     pub fn take(&mut self, name: &str, checked: bool, told: &mut dyn FnMut(&str) -> bool) -> Result<Lane, LabError> {
         let spec = Spec::parse(name)?;
         let note = notes(&self.home).join(spec.directory_name());
-        if let Some(lane) = self.up(name)? {
-            if note.exists() && !self.has(name) {
-                // One that a killed lab left is ours now.
-                let lock = locked(&note)?.ok_or_else(|| of_another(name))?;
+        // One that a killed lab left is ours now.
+        let is_left = note.exists() && !self.has(name);
+        let left = is_left.then(|| locked(&note)?.ok_or_else(|| of_another(name))).transpose()?;
+        match (self.up(name)?, left) {
+            (Some(lane), None) => return Ok(lane),
+            (Some(lane), Some(lock)) if !lane.is_volatile => {
                 self.own.push((spec, note, lock));
+                return Ok(lane);
             }
-            return Ok(lane);
+            // That lab did not finish it, or may have left its device without power, full, or failing.
+            (_, Some(_lock)) => take_down(&self.home, &spec, &note)?,
+            (None, None) => {}
         }
         DirBuilder::new()
             .recursive(true)

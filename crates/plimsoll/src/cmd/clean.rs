@@ -13,10 +13,16 @@ use plimsoll_storage::place;
 pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     Lanes::of(home.path()).reunite();
-    let servers = registry::clean(&home);
+    let mut servers = registry::clean(&home);
     let (files, unremoved) = place::clean(home.path()).map_err(LabError::from)?;
     let (of_labs, in_use) = own_lanes::clean(home.path())?;
     let (lanes, standing) = Lanes::of(home.path()).clean().map_err(LabError::from)?;
+    if !(of_labs.is_empty() && lanes.is_empty()) {
+        // Servers and places on these lanes went with them, and so did what kept them from being cleaned.
+        let rest = registry::clean(&home);
+        servers.cleaned.extend(rest.cleaned);
+        servers.left = rest.left;
+    }
     let mut cleaned: Vec<String> = servers.cleaned.iter().map(ToString::to_string).collect();
     cleaned.extend(files.iter().map(|path| format!("removed {}", path.display())));
     cleaned.extend(of_labs.iter().map(|name| format!("took down the lane {name}, which a lab had built")));

@@ -10,14 +10,14 @@ use std::time::Duration;
 const LONGEST: Duration = Duration::from_secs(900);
 
 /// A lab whose data can lose their power.
-struct Powered {
-    lab: Lab,
+pub struct Powered {
+    pub lab: Lab,
     _alone: LanesGuard,
 }
 
 /// `None` was said with [`servers::skip`].
 #[track_caller]
-fn powered(lab: Option<Lab>) -> Option<Powered> {
+pub fn powered(lab: Option<Lab>) -> Option<Powered> {
     let powered = Powered { lab: lab?, _alone: servers::lanes() };
     if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
         servers::skip("a device that can lose its power is mounted; run as root, with loop devices");

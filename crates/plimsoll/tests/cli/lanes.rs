@@ -83,17 +83,22 @@ impl Shore {
         self.home.path().join("lanes").join(name)
     }
 
-    /// No mount, loop device, process or directory of this home is left.
     #[track_caller]
     pub fn is_empty(&self, when: &str) {
-        let home = self.home.path().to_str().expect("a plain path");
-        let mounts = fs::read_to_string("/proc/self/mountinfo").expect("the mounts");
-        assert!(!mounts.contains(home), "{when}: {mounts}");
-        assert_eq!(naming(home, "/sys/block", "loop/backing_file"), Vec::<PathBuf>::new(), "{when}");
-        assert_eq!(naming(home, "/proc", "cmdline"), Vec::<PathBuf>::new(), "{when}");
-        let lanes = fs::read_dir(self.home.path().join("lanes")).into_iter().flatten().flatten();
-        assert_eq!(lanes.map(|entry| entry.path()).collect::<Vec<_>>(), Vec::<PathBuf>::new(), "{when}");
+        nothing_is_left_of(self.home.path(), when);
     }
+}
+
+/// No mount (a network namespace is kept as one), loop device, process or lane of this home is left.
+#[track_caller]
+pub fn nothing_is_left_of(home: &Path, when: &str) {
+    let place = home.to_str().expect("a plain path");
+    let mounts = fs::read_to_string("/proc/self/mountinfo").expect("the mounts");
+    assert!(!mounts.contains(place), "{when}: {mounts}");
+    assert_eq!(naming(place, "/sys/block", "loop/backing_file"), Vec::<PathBuf>::new(), "{when}");
+    assert_eq!(naming(place, "/proc", "cmdline"), Vec::<PathBuf>::new(), "{when}");
+    let lanes = fs::read_dir(home.join("lanes")).into_iter().flatten().flatten();
+    assert_eq!(lanes.map(|entry| entry.path()).collect::<Vec<_>>(), Vec::<PathBuf>::new(), "{when}");
 }
 
 impl Drop for Shore {

@@ -13,6 +13,7 @@ mod completions;
 mod conditions;
 mod contract;
 mod crash;
+mod crash_interrupted;
 mod cut_short;
 mod dashboard;
 mod data;

@@ -4,9 +4,9 @@
 //! allocation passes the reader that reads it from a plan file.
 
 use super::value::{DocumentValue, Kind};
-use super::{change, check, config, sizes, trials};
+use super::{change, check, config, crash, sizes, trials};
 use crate::error::PlanError;
-use crate::lab::{LabPlan, Load, Setting, StoppingRule, Storage, TrialRules, Variant, WarmUp, Where};
+use crate::lab::{CrashRules, LabPlan, Load, Setting, StoppingRule, Storage, TrialRules, Variant, WarmUp, Where};
 use crate::plan::Measure;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,7 +32,9 @@ pub fn recorded(plan: LabPlan) -> Result<LabPlan, PlanError> {
         name("collector.name", &collector.at, &collector.name)?;
         in_range("collector.every", &collector.at, collector.every_seconds, 1.0)?;
     }
-    of_trials(&plan.trials, &at)?;
+    let is_again = plan.crash.as_ref().is_some_and(|rules| rules.again.is_some());
+    of_trials(&plan.trials, is_again, &at)?;
+    plan.crash.as_ref().map(|rules| of_crash(rules, &at)).transpose()?;
     sizes::check_counts(&at, plan.variants.len(), plan.rungs.len())?;
     sizes::check_settings(&at, &plan.variants, &plan.rungs)?;
     for variant in &plan.variants {
@@ -66,7 +68,8 @@ fn in_range(name: &str, at: &Where, seconds: f64, least: f64) -> Result<(), Plan
     }
 }
 
-fn of_trials(rules: &TrialRules, at: &Where) -> Result<(), PlanError> {
+/// `is_again`: a fault is done again, and beside it there is nothing to measure.
+fn of_trials(rules: &TrialRules, is_again: bool, at: &Where) -> Result<(), PlanError> {
     in_range("trials.pause", at, rules.pause_seconds, 0.0)?;
     if let WarmUp::Seconds(seconds) = rules.warmup {
         in_range("trials.warmup", at, seconds, 0.0)?;
@@ -80,10 +83,21 @@ fn of_trials(rules: &TrialRules, at: &Where) -> Result<(), PlanError> {
             return Err(text("trials.decide", at, &decide.to_string()).refuse("a share above 0 and below 1"));
         }
     }
-    match trials::ROUNDS_ACCEPTED.contains(&u64::from(rules.rounds)) {
+    match trials::ROUNDS_ACCEPTED.contains(&u64::from(rules.rounds)) || is_again && rules.rounds == 0 {
         true => Ok(()),
         false => Err(text("trials.rounds", at, &rules.rounds.to_string()).refuse("1 to 1000")),
     }
+}
+
+fn of_crash(rules: &CrashRules, at: &Where) -> Result<(), PlanError> {
+    let CrashRules { faults, trials, load_seconds, again } = rules;
+    let value = |name: &str, kind| DocumentValue { name: format!("crash.{name}"), at: at.clone(), kind };
+    let faults = faults.iter().map(|fault| text("crash.faults", at, fault.name())).collect();
+    let fields = [("faults", Kind::List(faults)), ("trials", Kind::Integer((*trials).into()))];
+    let fields = fields.map(|(name, kind)| (name.to_owned(), value(name, kind)));
+    crash::rules(&DocumentValue { name: "crash".to_owned(), at: at.clone(), kind: Kind::Table(fields.into()) })?;
+    in_range("crash.load", at, *load_seconds, f64::MIN_POSITIVE)?;
+    again.map_or(Ok(()), |fault| in_range("crash.again.after_seconds", at, fault.after_seconds, 0.0))
 }
 
 fn of_variant(variant: &Variant) -> Result<(), PlanError> {
@@ -128,15 +142,21 @@ fn of_load(load: &Load, at: &Where) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::file;
+    use crate::lab::{PlannedFault, file};
+    use plimsoll_model::FaultKind;
     use serde_json::Value as Json;
 
-    /// What is said about a plan that has this value in this place.
-    fn tampered(pointer: &str, value: Json) -> String {
-        let text = "name = \"a\"\nworkload.kind = \"tpcc\"\n[server]\nconfig.key_buffer_size = 8\nenv.TZ = \"UTC\"\n\
-                    layout = { redo = \"./r\", tables = { stock = \"/s\" } }\ncpus = [1]\n[[variant]]\nname = \"v\"\n\
-                    [[rung]]\nname = \"r\"\nmemory = \"1G\"\n[[collector]]\nname = \"c\"\ncommand = \"x\"\n";
-        let plan = file::read("p", text, file::PlanChoices::of_seed(1), &|_| Err(String::new())).expect("a plan");
+    const MEASURED: &str = "name = \"a\"\nworkload.kind = \"tpcc\"\n[server]\nconfig.key_buffer_size = 8\nenv.TZ = \"UTC\"\n\
+                            layout = { redo = \"./r\", tables = { stock = \"/s\" } }\ncpus = [1]\n[[variant]]\nname = \"v\"\n\
+                            [[rung]]\nname = \"r\"\nmemory = \"1G\"\n[[collector]]\nname = \"c\"\ncommand = \"x\"\n";
+    const CRASHING: &str = "name = \"a\"\nworkload.kind = \"ledger\"\nload.connections = [8]\n[crash]\n";
+
+    fn planned(text: &str) -> LabPlan {
+        file::read("p", text, file::PlanChoices::of_seed(1), &|_| Err(String::new())).expect("a plan")
+    }
+
+    /// What is said about this plan with this value in this place.
+    fn tampered(plan: LabPlan, pointer: &str, value: Json) -> String {
         let mut json = serde_json::to_value(&plan).expect("a plan");
         assert_eq!(recorded(plan.clone()), Ok(plan), "what a file has said is accepted");
         *json.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer}")) = value;
@@ -167,7 +187,35 @@ mod tests {
             ("/trials/rounds", 4_000_000_000_u32.into(), "1 to 1000"),
             ("/trials/pause_seconds", 1e300.into(), "a duration"),
         ] {
-            let said = tampered(pointer, value);
+            let said = tampered(planned(MEASURED), pointer, value);
+            assert!(said.contains(words), "{pointer}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_fault_that_is_done_again_has_no_rounds() {
+        let plan = planned(CRASHING);
+        let fault = PlannedFault {
+            kind: FaultKind::Power,
+            seed: 1,
+            after_seconds: 2.5,
+            after_commits: Some(100),
+            load_seed: Some(2),
+        };
+        let rules = CrashRules { faults: vec![fault.kind], again: Some(fault), ..plan.crash.clone().expect("faults") };
+        let trials = TrialRules { rounds: 0, ..plan.trials.clone() };
+        let again = LabPlan { trials: trials.clone(), crash: Some(rules), ..plan.clone() };
+        assert_eq!(recorded(again.clone()), Ok(again.clone()));
+        let refused = recorded(LabPlan { trials, ..plan.clone() }).expect_err("nothing is done").to_string();
+        assert!(refused.contains("1 to 1000"), "{refused}");
+        for (plan, pointer, value, words) in [
+            (&plan, "/crash/trials", 4_000_000_000_u32.into(), "1 to 10000"),
+            (&plan, "/crash/faults", serde_json::json!([]), "crash.faults"),
+            (&plan, "/crash/faults", serde_json::json!(["kill", "kill"]), "named twice"),
+            (&plan, "/crash/load_seconds", 1e300.into(), "a duration"),
+            (&again, "/crash/again/after_seconds", (-1).into(), "a duration"),
+        ] {
+            let said = tampered(plan.clone(), pointer, value);
             assert!(said.contains(words), "{pointer}: {said}");
         }
     }
