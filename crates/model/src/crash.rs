@@ -23,10 +23,12 @@ pub enum FaultKind {
     Full,
     /// Flushes are acknowledged and not done, then the power is cut: what a test of durability has to find.
     Lying,
+    /// The link to a replica is cut, the server is killed a moment later, and the replica takes over.
+    Replica,
 }
 
 impl FaultKind {
-    pub const ALL: [FaultKind; 7] = [
+    pub const ALL: [FaultKind; 8] = [
         FaultKind::Kill,
         FaultKind::Power,
         FaultKind::Torn,
@@ -34,6 +36,7 @@ impl FaultKind {
         FaultKind::IoError,
         FaultKind::Full,
         FaultKind::Lying,
+        FaultKind::Replica,
     ];
 
     /// As it is written in plans, recordings and reports.
@@ -46,6 +49,7 @@ impl FaultKind {
             FaultKind::IoError => "io-error",
             FaultKind::Full => "full",
             FaultKind::Lying => "lying",
+            FaultKind::Replica => "replica",
         }
     }
 
@@ -64,19 +68,24 @@ impl FaultKind {
             FaultKind::IoError => "I/O error",
             FaultKind::Full => "full device",
             FaultKind::Lying => "power cut of a lying device",
+            FaultKind::Replica => "kill of a primary whose replica took over",
         }
     }
 
     /// So many of them, in words: `20 power cuts with torn writes`.
     pub fn counted(self, count: usize) -> String {
-        // It is the cuts that are counted.
-        let noun = if self.cuts_power() { "power cut" } else { self.words() };
+        // It is the cuts and the kills that are counted.
+        let noun = match self {
+            _ if self.cuts_power() => "power cut",
+            FaultKind::Replica => "kill",
+            _ => self.words(),
+        };
         format!("{}{}", counted(count as f64, noun), self.words().strip_prefix(noun).unwrap_or_default())
     }
 
     /// Whether it needs a device that is made for it, which can lose its power, fail, and be filled.
     pub fn needs_device(self) -> bool {
-        self != FaultKind::Kill
+        !matches!(self, FaultKind::Kill | FaultKind::Replica)
     }
 
     /// Whether the device loses its power.
@@ -85,10 +94,10 @@ impl FaultKind {
     }
 
     /// Whether a server whose settings have these classes may lose acknowledged commits by it: a lying device makes every
-    /// promise void.
+    /// promise void, and no class promises that a replica has everything.
     pub fn excuses_loss(self, risks: &Risks) -> bool {
         match self {
-            FaultKind::Lying => true,
+            FaultKind::Lying | FaultKind::Replica => true,
             FaultKind::Kill => risks.contains(&Class::D1p) || risks.contains(&Class::D2),
             _ => [Class::D1, Class::D1p, Class::D2, Class::D3].iter().any(|class| risks.contains(class)),
         }
@@ -131,6 +140,9 @@ pub struct CrashOutcome {
     /// Writes that the device had not flushed, and how many of their bytes survived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unflushed: Option<UnflushedWrites>,
+    /// Of a replica that took over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica: Option<CutOff>,
     pub end: CrashEnd,
     /// Whether the server, or the checksums of its pages, speak of pages that are written by half.
     pub is_torn: bool,
@@ -148,6 +160,17 @@ pub struct UnflushedWrites {
     pub survived_bytes: u64,
     /// Of which a part survived.
     pub torn: u64,
+}
+
+/// A replica whose link to its primary was cut before the primary was killed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CutOff {
+    /// The primary still waited for the replica before it told clients of a commit.
+    pub semi_synchronous: bool,
+    /// Of the primary's binary log, at the cut; none if the two were not in the same file.
+    pub unreceived_bytes: Option<u64>,
+    /// From the cut to the kill, seconds.
+    pub cut_seconds: f64,
 }
 
 impl CrashOutcome {
@@ -193,12 +216,31 @@ pub struct CrashCell {
     pub recovery_seconds: Option<f64>,
     /// The classes of what is in effect.
     pub risks: Risks,
+    /// Of replicas that took over: the primary waited for them before it told clients of a commit.
+    #[serde(default)]
+    pub semi_synchronous: bool,
 }
 
 impl CrashCell {
-    /// Whether it lost or damaged what its settings promise to keep.
+    /// Whether it lost or damaged what its settings promise to keep. A replica that lags is whole nevertheless.
     pub fn breaks_its_promise(&self) -> bool {
-        (self.losing > 0 || self.damaged > 0) && !self.fault.excuses_loss(&self.risks)
+        let excuses = self.fault.excuses_loss(&self.risks);
+        let loses = self.losing > 0 && (!excuses || self.semi_synchronous);
+        loses || self.damaged > 0 && (!excuses || self.fault == FaultKind::Replica)
+    }
+
+    /// One of its faults, in words.
+    pub fn words(&self) -> String {
+        self.fault.words().to_owned() + self.mode()
+    }
+
+    /// All of them: `20 power cuts with torn writes`.
+    pub fn counted(&self) -> String {
+        self.fault.counted(self.faults) + self.mode()
+    }
+
+    fn mode(&self) -> &'static str {
+        if self.semi_synchronous { " (semi-synchronous)" } else { "" }
     }
 }
 
@@ -221,6 +263,7 @@ mod tests {
         assert_eq!(told[..3], ["2 kills", "2 power cuts", "2 power cuts with torn writes"]);
         assert_eq!(told[6], "2 power cuts of a lying device");
         assert_eq!(FaultKind::Reorder.counted(1), "1 power cut with reordered writes");
+        assert_eq!(told[7], "2 kills of a primary whose replica took over");
     }
 
     #[test]

@@ -98,6 +98,45 @@ fn a_kill_loses_nothing_that_was_flushed() {
 }
 
 #[test]
+fn a_replica_that_could_not_follow_is_refused() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let done = lab.ends("crash --faults replica --set log_bin=OFF");
+    done.refuses(2, &["replica", "needs a binary log", "log_bin"]);
+    let plan = lab.plan(
+        "apart",
+        "layout.redo = \"./redo\"\n[workload]\nkind = \"ledger\"\n[load]\nconnections = [2]\n[crash]\nfaults = [\"replica\"]\n",
+    );
+    let done = lab.ends(&format!("lab {}", plan.display()));
+    done.refuses(2, &["replica", "copies one directory", "layout.redo"]);
+    lab.leaves_nothing();
+}
+
+#[test]
+#[ignore = "two servers for each trial; make test-all"]
+fn a_replica_has_what_its_primary_waited_for_and_lacks_what_came_after_the_cut() {
+    let labs = [(Lab::mariadb(), "rpl_semi_sync_master_enabled=ON"), (Lab::mysql(), "rpl_semi_sync_source_enabled=ON")];
+    for (lab, waits) in labs {
+        let Some(lab) = lab else { continue };
+        let crashes = |options: &str| {
+            let line =
+                "crash --faults replica --trials 2 --connections 4 --rows 5000 --load 2s --time 1s --seed 7 --json";
+            let summary = lab.begins(&format!("{line} {options}")).end_within(LONGEST).exits(0).json();
+            let cell = cell(&summary, "replica").clone();
+            assert!(cell["acknowledged"].as_u64().expect("commits") > 10, "{summary}");
+            assert_eq!(cell["damaged"], 0, "{summary}");
+            (losses(&summary, "replica"), cell)
+        };
+        // For at least 0.2 s the primary answered without it.
+        let (losses, cell) = crashes("");
+        assert_eq!((losses, &cell["semi_synchronous"]), ((2, 2), &false.into()), "{cell}");
+        assert!(cell["lost"].as_u64() < cell["acknowledged"].as_u64(), "what came before the cut is there: {cell}");
+        let (losses, cell) = crashes(&format!("--set {waits}"));
+        assert_eq!((losses, &cell["semi_synchronous"]), ((0, 2), &true.into()), "{cell}");
+        lab.leaves_nothing();
+    }
+}
+
+#[test]
 #[ignore = "mounts; make test-all"]
 fn what_was_not_flushed_is_lost_at_a_power_cut_and_nothing_else_is() {
     for lab in [Lab::mariadb(), Lab::mysql()] {

@@ -13,7 +13,7 @@ pub fn table(cells: &[CrashCell]) -> Table {
     let seconds = |of: Option<f64>| of.map_or(NOTHING.to_owned(), |seconds| number(seconds, 2));
     let columns = vec![
         Column::words("variant", words(&|cell| cell.variant.clone())),
-        Column::words("fault", words(&|cell| cell.fault.words().to_owned())),
+        Column::words("fault", words(&CrashCell::words)),
         Column::numbers("faults", "", words(&|cell| cell.faults.to_string())),
         Column::numbers("acknowledged", "commits", words(&|cell| short(cell.acknowledged as f64))).ranked(3),
         Column::numbers("lost", "commits", words(&|cell| short(cell.lost as f64))),

@@ -1,10 +1,11 @@
 //! A crash trial: a load, a fault under it, the way back, and what is missing afterwards.
 //!
 //! Begin with [`crash`]; the fault itself is in [`strike`], what is missing in [`reckoning`], and whether pages are whole in
-//! [`pages`].
+//! [`pages`]; [`replica`] has a second server that takes over.
 
 mod pages;
 mod reckoning;
+mod replica;
 mod strike;
 
 use super::recovery::{Crash, start_again};
@@ -29,6 +30,7 @@ use plimsoll_plan::plan::Measure;
 use plimsoll_wire::text::identifier;
 use plimsoll_workloads::chosen::ChosenWorkload;
 use reckoning::{Reckoning, acknowledged, reckon};
+pub use replica::{Replica, make_primary};
 use rustix::fs::syncfs;
 use std::fs::File;
 use std::path::Path;
@@ -61,8 +63,9 @@ pub fn crash<W: Workload>(now: &mut UnderWay, under: Crash<W>, fault: PlannedFau
     let is_over = AtomicBool::new(false);
     let circumstances = Circumstances { commits: Some(&log), ..now.circumstances(Some(Phase::Recover)) };
     let point = now.trial.point;
+    let replica = now.replica.as_ref();
     let (loaded, struck) = thread::scope(|scope| {
-        let saboteur = Saboteur { fault, victim, lane, log: &log, is_over: &is_over };
+        let saboteur = Saboteur { fault, victim, lane, replica, log: &log, is_over: &is_over };
         let striking = scope.spawn(|| saboteur.strike());
         let loaded = one_point(target, &plan, point, adapter, circumstances, &mut now.writer, &mut now.watch);
         is_over.store(true, Ordering::Release);
@@ -73,9 +76,10 @@ pub fn crash<W: Workload>(now: &mut UnderWay, under: Crash<W>, fault: PlannedFau
     let mut outcome = loaded?;
     let told = log.commits().map_err(|error| environment(format!("the log of commits: {error}")))?;
     let mut found = begun(fault, &strike, acknowledged(chosen, &outcome.counted, &told));
-    bury(now, target)?;
+    bury(now, target, fault.kind)?;
     found.end = match repair(setup, fault.kind)? {
         Some(damage) => CrashEnd::FileSystem(damage),
+        None if fault.kind == FaultKind::Replica => take_over(now, target, &strike)?,
         None => answer(now, target, setup)?,
     };
     if found.end == CrashEnd::Answered {
@@ -133,6 +137,7 @@ fn begun(fault: PlannedFault, strike: &Strike, acknowledged: u64) -> CrashOutcom
         lost_seconds: None,
         unacknowledged: None,
         unflushed: strike.unflushed,
+        replica: strike.replica,
         end: CrashEnd::Answered,
         is_torn: false,
         corrupt: Vec::new(),
@@ -141,9 +146,11 @@ fn begun(fault: PlannedFault, strike: &Strike, acknowledged: u64) -> CrashOutcom
 }
 
 /// Waits for the end of the killed server. Its storage may be gone, so nothing is noted there.
-fn bury(now: &mut UnderWay, target: &mut OpenTarget) -> Result<(), LabError> {
+fn bury(now: &mut UnderWay, target: &mut OpenTarget, fault: FaultKind) -> Result<(), LabError> {
     now.watch.watchdog.guard(None);
     match target.server.take() {
+        // It is not started again, which would tidy up what it left.
+        Some(server) if fault == FaultKind::Replica => Ok(server.kill().map(drop)?),
         Some(server) => Ok(server.bury()?),
         None => Ok(()),
     }
@@ -154,7 +161,7 @@ fn bury(now: &mut UnderWay, target: &mut OpenTarget) -> Result<(), LabError> {
 fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabError> {
     let lane = setup.directories.lane.as_ref();
     match fault {
-        FaultKind::Kill => return Ok(None),
+        FaultKind::Kill | FaultKind::Replica => return Ok(None),
         FaultKind::Full => return make_room(of_lane(lane)?).map(|()| None),
         // What it was given before it failed it still has.
         FaultKind::IoError => {
@@ -184,6 +191,22 @@ fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabEr
 fn answer(now: &mut UnderWay, target: &mut OpenTarget, setup: &ServerSetup) -> Result<CrashEnd, LabError> {
     match start_again(now, target, setup) {
         Ok(seconds) => {
+            now.outcome.recovery = Some(Recovery { seconds, redo_bytes: None, broken: Vec::new() });
+            Ok(CrashEnd::Answered)
+        }
+        Err(error) if is_interrupt(&error) || now.watch.interrupted_by_user() => Err(error),
+        Err(error) => Ok(CrashEnd::NotStarted(error.to_string())),
+    }
+}
+
+/// Has the replica take over from the server that was killed.
+fn take_over(now: &mut UnderWay, target: &mut OpenTarget, strike: &Strike) -> Result<CrashEnd, LabError> {
+    let Some(replica) = &mut now.replica else { return Err(environment("the trial has no replica")) };
+    match replica.take_over(&mut now.watch, &target.database) {
+        Ok(survivor) => {
+            *target = survivor;
+            target.enter_database()?;
+            let seconds = strike.at.elapsed().as_secs_f64();
             now.outcome.recovery = Some(Recovery { seconds, redo_bytes: None, broken: Vec::new() });
             Ok(CrashEnd::Answered)
         }
@@ -244,7 +267,9 @@ impl UnderWay<'_> {
     pub(super) fn look_at_pages(&mut self, setup: &ServerSetup) -> Result<(), LabError> {
         let Some(mut found) = self.outcome.crash.take() else { return Ok(()) };
         if !matches!(found.end, CrashEnd::FileSystem(_)) {
-            match pages::wrong(setup.build, &setup.directories.data.data())? {
+            // Where a replica took over, its data are what there is.
+            let data = self.replica.as_ref().map_or_else(|| setup.directories.data.data(), Replica::data);
+            match pages::wrong(setup.build, &data)? {
                 PageFindings::Checked(files) => {
                     found.is_torn = !files.is_empty();
                     found.corrupt.extend(files);

@@ -1,13 +1,14 @@
 //! Makes something go wrong under load, at its moment.
 
 use super::super::watchdog::Victim;
+use super::Replica;
 use crate::error::LabError;
 use plimsoll_engine::CommitLog;
 use plimsoll_lanes::Lane;
 use plimsoll_lanes::faults::{Cut, Fault, FaultyOperation, Survival};
 use plimsoll_load::seed::Rng;
 use plimsoll_model::FaultKind;
-use plimsoll_model::crash::UnflushedWrites;
+use plimsoll_model::crash::{CutOff, UnflushedWrites};
 use plimsoll_plan::lab::PlannedFault;
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use std::fs::{self, File};
@@ -29,6 +30,8 @@ pub(super) struct Saboteur<'s> {
     pub victim: Victim,
     /// Where the data are, if they are on a lane.
     pub lane: Option<&'s Lane>,
+    /// What takes over, if something does.
+    pub replica: Option<&'s Replica>,
     pub log: &'s CommitLog,
     /// The load has ended, whatever the reason.
     pub is_over: &'s AtomicBool,
@@ -43,6 +46,7 @@ pub(super) struct Strike {
     pub after_commits: u64,
     pub how: Option<String>,
     pub unflushed: Option<UnflushedWrites>,
+    pub replica: Option<CutOff>,
 }
 
 impl Saboteur<'_> {
@@ -58,6 +62,7 @@ impl Saboteur<'_> {
             after_commits: self.log.count(),
             how: None,
             unflushed: None,
+            replica: None,
         };
         match self.fault.kind {
             FaultKind::Kill => self.victim.strike()?,
@@ -79,6 +84,12 @@ impl Saboteur<'_> {
                 self.lane()?.fail(fault)?;
                 strike.how = Some(how.to_owned());
                 self.aftermath();
+            }
+            FaultKind::Replica => {
+                let replica = self.replica.ok_or_else(|| super::environment("the trial has no replica"))?;
+                strike.replica = Some(replica.cut_off(self.fault.seed)?);
+                self.victim.strike()?;
+                strike.at = Instant::now();
             }
             FaultKind::Full => {
                 fill(&ballast(self.lane()?))?;

@@ -230,7 +230,7 @@ mod tests {
     fn faults_come_after_the_load() {
         let mut draft = draft(DraftAsks::Crash { faults: FaultKind::ALL.to_vec(), trials: 5, load_seconds: 2.5 });
         let crash = planned(&draft).crash.expect("faults");
-        assert_eq!((crash.faults.len(), crash.trials, crash.load_seconds), (7, 5, 2.5));
+        assert_eq!((crash.faults.len(), crash.trials, crash.load_seconds), (FaultKind::ALL.len(), 5, 2.5));
         draft.workload.kind = "oltp_read_write".to_owned();
         draft.workload.params.clear();
         let text = draft.text();
