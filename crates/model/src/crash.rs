@@ -25,10 +25,12 @@ pub enum FaultKind {
     Lying,
     /// The link to a replica is cut, the server is killed a moment later, and the replica takes over.
     Replica,
+    /// An online copy of the data is made; nothing goes wrong, and the copy is what is looked at.
+    Backup,
 }
 
 impl FaultKind {
-    pub const ALL: [FaultKind; 8] = [
+    pub const ALL: [FaultKind; 9] = [
         FaultKind::Kill,
         FaultKind::Power,
         FaultKind::Torn,
@@ -37,6 +39,7 @@ impl FaultKind {
         FaultKind::Full,
         FaultKind::Lying,
         FaultKind::Replica,
+        FaultKind::Backup,
     ];
 
     /// As it is written in plans, recordings and reports.
@@ -50,6 +53,7 @@ impl FaultKind {
             FaultKind::Full => "full",
             FaultKind::Lying => "lying",
             FaultKind::Replica => "replica",
+            FaultKind::Backup => "backup",
         }
     }
 
@@ -69,6 +73,7 @@ impl FaultKind {
             FaultKind::Full => "full device",
             FaultKind::Lying => "power cut of a lying device",
             FaultKind::Replica => "kill of a primary whose replica took over",
+            FaultKind::Backup => "online backup",
         }
     }
 
@@ -85,7 +90,7 @@ impl FaultKind {
 
     /// Whether it needs a device that is made for it, which can lose its power, fail, and be filled.
     pub fn needs_device(self) -> bool {
-        !matches!(self, FaultKind::Kill | FaultKind::Replica)
+        !matches!(self, FaultKind::Kill | FaultKind::Replica | FaultKind::Backup)
     }
 
     /// Whether the device loses its power.
@@ -143,6 +148,9 @@ pub struct CrashOutcome {
     /// Of a replica that took over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replica: Option<CutOff>,
+    /// Of an online copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<CopyFacts>,
     pub end: CrashEnd,
     /// Whether the server, or the checksums of its pages, speak of pages that are written by half.
     pub is_torn: bool,
@@ -171,6 +179,21 @@ pub struct CutOff {
     pub unreceived_bytes: Option<u64>,
     /// From the cut to the kill, seconds.
     pub cut_seconds: f64,
+}
+
+/// An online copy that was made under load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CopyFacts {
+    /// `reflink`, `mariadb-backup`.
+    pub method: String,
+    /// From its beginning to its end.
+    pub seconds: f64,
+    /// How long the server was paused, if it was.
+    pub paused_seconds: Option<f64>,
+    /// Commits per second before it.
+    pub commits_before: f64,
+    pub commits_during: f64,
+    pub commits_after: f64,
 }
 
 impl CrashOutcome {
@@ -219,6 +242,12 @@ pub struct CrashCell {
     /// Of replicas that took over: the primary waited for them before it told clients of a commit.
     #[serde(default)]
     pub semi_synchronous: bool,
+    /// Of online copies: how long one took, the median, seconds.
+    #[serde(default)]
+    pub copy_seconds: Option<f64>,
+    /// And what the server carried meanwhile, as a share of what it carried before, the median.
+    #[serde(default)]
+    pub copy_throughput: Option<f64>,
 }
 
 impl CrashCell {
@@ -263,7 +292,7 @@ mod tests {
         assert_eq!(told[..3], ["2 kills", "2 power cuts", "2 power cuts with torn writes"]);
         assert_eq!(told[6], "2 power cuts of a lying device");
         assert_eq!(FaultKind::Reorder.counted(1), "1 power cut with reordered writes");
-        assert_eq!(told[7], "2 kills of a primary whose replica took over");
+        assert_eq!(told[7..], ["2 kills of a primary whose replica took over", "2 online backups"]);
     }
 
     #[test]

@@ -133,6 +133,11 @@ impl Builds {
         Ok(&self.options[&key])
     }
 
+    /// Whether a build has a library with this option.
+    pub fn has_library(build: &Build, library: &str, option: &str) -> Result<bool, LabError> {
+        Ok(options::known(build, &[library])?.accepts(option))
+    }
+
     /// Refuses parts of the layout that this server cannot have elsewhere.
     pub fn has_places_for(&mut self, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
         let Some(build) = &prepared.build else { return Ok(()) };

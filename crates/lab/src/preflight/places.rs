@@ -1,11 +1,13 @@
 //! Where servers may work: directories that exist and can be written, lanes that can be built, room for the data.
 
+use super::builds::Builds;
 use super::directories::left_bytes;
 use super::work::nearest;
 use super::{Prepared, data_bytes};
 use crate::error::LabError;
 use crate::error::refused;
 use crate::own_lanes::OwnLanes;
+use plimsoll_data::datasets::backup_program;
 use plimsoll_data::starting_data::recipe::Recipe;
 use plimsoll_host::Home;
 use plimsoll_lanes::spec::{FileSystem, Spec, not_for_timing};
@@ -42,10 +44,12 @@ pub(super) fn check(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &
     can_restore(home, plan, variant)?;
     can_fail(plan, variant)?;
     can_replicate(plan, prepared, variant)?;
+    can_copy(home, plan, prepared, variant)?;
     if let (Some((path, place)), Some(build)) = (path, &prepared.build) {
         let asked = Variant { config: prepared.requested.clone(), ..variant.clone() };
         let kept = plan.trials.restore.copies() && !is_stored(&place, build, &asked)?;
-        let copies = u64::from(kept) + u64::from(has_replicas(plan));
+        let is_second = asks_for(plan, FaultKind::Replica) || asks_for(plan, FaultKind::Backup);
+        let copies = u64::from(kept) + u64::from(is_second);
         has_room(path, copies, left_bytes(&place, plan), variant)?;
     }
     let mut elsewhere = variant.layout.parts().filter(|(_, path)| path.is_absolute());
@@ -97,13 +101,13 @@ fn can_fail(plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
     Err(refused(nearest(variant, &["lane", "datadir", "workload.kind"]), problem))
 }
 
-fn has_replicas(plan: &LabPlan) -> bool {
-    plan.crash.iter().any(|rules| rules.faults.contains(&FaultKind::Replica))
+fn asks_for(plan: &LabPlan, fault: FaultKind) -> bool {
+    plan.crash.iter().any(|rules| rules.faults.contains(&fault))
 }
 
 /// Refuses a replica that could not be made, or not follow.
 fn can_replicate(plan: &LabPlan, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
-    if !has_replicas(plan) {
+    if !asks_for(plan, FaultKind::Replica) {
         return Ok(());
     }
     let refuse = |at, problem: String| Err(refused(at, format!("crash: the fault replica {problem}")));
@@ -120,6 +124,36 @@ fn can_replicate(plan: &LabPlan, prepared: &Prepared, variant: &Variant) -> Resu
         Some(build) if build.flavour == Flavour::MySql && build.numbers() < REPLICATES => {
             let problem = format!("found {build}; accepted are MariaDB and MySQL from 8.0.26");
             refuse(nearest(variant, &["build", "workload.kind"]), problem)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an online copy where there is no way to make one.
+fn can_copy(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
+    let (true, Some(build)) = (asks_for(plan, FaultKind::Backup), &prepared.build) else { return Ok(()) };
+    let logs = |setting: &Setting| setting.name == "log_bin" && truth(&setting.value) != Some(false);
+    let is_in_one_place = variant.layout.parts().next().is_none() && !prepared.requested.iter().any(logs);
+    let shares = match &variant.storage {
+        Storage::Lane(name) => lane_can_restore(name, Method::Reflink, variant).is_ok(),
+        Storage::Home => tree::can_share(home.path()),
+        Storage::Directory(path) => tree::can_share(path),
+    };
+    let own = match build.flavour {
+        Flavour::MariaDb => backup_program(build).err(),
+        Flavour::MySql => {
+            let is_there = Builds::has_library(build, "mysql_clone.so", "clone_buffer_size")?;
+            (!is_there).then(|| "it has no mysql_clone.so, which comes with MySQL since 8.0.17".to_owned())
+        }
+    };
+    match own {
+        Some(why) if !(shares && is_in_one_place) => {
+            let problem = format!(
+                "crash: the fault backup: `{}` cannot be copied while it runs: {why}; accepted is that, or data without log_bin and \
+                 layout on XFS or Btrfs, as in lane = \"xfs\"",
+                variant.name
+            );
+            Err(refused(nearest(variant, &["lane", "datadir", "workload.kind"]), problem))
         }
         _ => Ok(()),
     }
@@ -164,7 +198,7 @@ fn directory(path: &Path, key: &str, variant: &Variant) -> Result<(), LabError> 
 }
 
 /// Refuses what would fill the disk, on which `freed` bytes will be freed first. The `copies` of the data, a dataset that
-/// is kept and a replica, take room too, unless they share blocks.
+/// is kept and a replica or an online copy, take room too, unless they share blocks.
 fn has_room(path: &Path, copies: u64, freed: u64, variant: &Variant) -> Result<(), LabError> {
     let (Ok(facts), Ok(kind)) = (statvfs(path), statfs(path)) else { return Ok(()) };
     let shares = SHARING.contains(&kind.f_type);

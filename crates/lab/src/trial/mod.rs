@@ -102,6 +102,7 @@ impl<'a> TrialRunner<'a> {
             is_flipped: false,
             idle_since: self.idle_since,
             replica: None,
+            backup: None,
         };
         let ended = self.all_phases(&mut now);
         self.idle_since = Some(Instant::now());
@@ -150,7 +151,7 @@ impl<'a> TrialRunner<'a> {
         }
         let before = now.commit_us(directories);
         let done = now.with_data(directories, &prepared, &build, stored.as_ref(), running, &self.options.holder);
-        let done = done.and(now.end_replica());
+        let done = done.and(now.end_replica()).and(now.end_backup());
         now.outcome.commit_us = mean(before, now.commit_us(directories));
         *used = now.outcome.restored.is_some();
         now.keep_log(directories.data.directory())?;
@@ -252,6 +253,7 @@ pub(crate) struct UnderWay<'a> {
     /// When the trial before had ended.
     idle_since: Option<Instant>,
     replica: Option<crash::Replica>,
+    backup: Option<crash::Backup>,
 }
 
 impl UnderWay<'_> {

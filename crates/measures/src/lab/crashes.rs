@@ -1,7 +1,7 @@
 //! What faults did to each variant, counted and in words.
 
 use plimsoll_model::FaultKind;
-use plimsoll_model::crash::{CrashCell, CrashEnd, CrashOutcome};
+use plimsoll_model::crash::{CopyFacts, CrashCell, CrashEnd, CrashOutcome};
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_model::number::{number, short, whole_percent};
 use plimsoll_plan::LabPlan;
@@ -53,7 +53,18 @@ fn cell(variant: &str, fault: FaultKind, ended: &[EndedTrial]) -> CrashCell {
         recovery_seconds: middle(&recoveries),
         risks: trials.iter().flat_map(|of| &of.outcome.risks).copied().collect(),
         semi_synchronous: count(&|of| of.replica.is_some_and(|replica| replica.semi_synchronous)) > 0,
+        copy_seconds: of_copies(&crashes, |copy| Some(copy.seconds)),
+        copy_throughput: of_copies(&crashes, |copy| {
+            (copy.commits_before > 0.0).then(|| copy.commits_during / copy.commits_before)
+        }),
     }
+}
+
+/// The median over all online copies.
+fn of_copies(crashes: &[&CrashOutcome], value: impl Fn(&CopyFacts) -> Option<f64>) -> Option<f64> {
+    let mut values: Vec<f64> = crashes.iter().filter_map(|of| value(of.copy.as_ref()?)).collect();
+    values.sort_by(f64::total_cmp);
+    middle(&values)
 }
 
 /// The median of sorted values.
@@ -192,6 +203,8 @@ mod tests {
             recovery_seconds: Some(1.5),
             risks: Default::default(),
             semi_synchronous: false,
+            copy_seconds: None,
+            copy_throughput: None,
         }
     }
 

@@ -4,10 +4,9 @@
 //! Begin with [`Replica::beside`]. The primary has no network: the replica reaches its socket over a [`Cable`], as root
 //! and without a password, as everybody does who may use a private server.
 
-use super::super::server::ServerSetup;
 use super::super::watch::Watch;
 use super::super::watchdog::Victim;
-use super::super::{UnderWay, limits};
+use super::super::{ServerSetup, UnderWay, limits};
 use super::environment;
 use crate::error::LabError;
 use crate::preflight::semi_sync::SemiSyncNames;

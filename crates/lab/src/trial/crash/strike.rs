@@ -1,8 +1,9 @@
 //! Makes something go wrong under load, at its moment.
 
 use super::super::watchdog::Victim;
-use super::Replica;
+use super::{Backup, Replica};
 use crate::error::LabError;
+use plimsoll_data::datasets::OnlineCopy;
 use plimsoll_engine::CommitLog;
 use plimsoll_lanes::Lane;
 use plimsoll_lanes::faults::{Cut, Fault, FaultyOperation, Survival};
@@ -32,9 +33,13 @@ pub(super) struct Saboteur<'s> {
     pub lane: Option<&'s Lane>,
     /// What takes over, if something does.
     pub replica: Option<&'s Replica>,
+    /// Where a copy is made, if one is.
+    pub backup: Option<&'s Backup>,
     pub log: &'s CommitLog,
     /// The load has ended, whatever the reason.
     pub is_over: &'s AtomicBool,
+    /// The load need not go on.
+    pub is_done: &'s AtomicBool,
 }
 
 /// What was done, and when.
@@ -47,6 +52,7 @@ pub(super) struct Strike {
     pub how: Option<String>,
     pub unflushed: Option<UnflushedWrites>,
     pub replica: Option<CutOff>,
+    pub copy: Option<OnlineCopy>,
 }
 
 impl Saboteur<'_> {
@@ -63,6 +69,7 @@ impl Saboteur<'_> {
             how: None,
             unflushed: None,
             replica: None,
+            copy: None,
         };
         match self.fault.kind {
             FaultKind::Kill => self.victim.strike()?,
@@ -90,6 +97,19 @@ impl Saboteur<'_> {
                 strike.replica = Some(replica.cut_off(self.fault.seed)?);
                 self.victim.strike()?;
                 strike.at = Instant::now();
+            }
+            FaultKind::Backup => {
+                let backup = self.backup.ok_or_else(|| super::environment("the trial has no place for a copy"))?;
+                let copied = backup.copy(self.is_over);
+                self.is_done.store(true, Ordering::Release);
+                let copy = match copied {
+                    // Its load ended, which has its own reason.
+                    Err(LabError::Interrupted) => return Ok(None),
+                    copied => copied?,
+                };
+                strike.after_seconds = copy.begun.duration_since(begun).as_secs_f64();
+                (strike.at, strike.copy) = (copy.begun, Some(copy));
+                return Ok(Some(strike));
             }
             FaultKind::Full => {
                 fill(&ballast(self.lane()?))?;
