@@ -5,13 +5,14 @@
 //! Begin with [`spec::Spec`], what a name means, then [`build`], how a lane is built. [`check`] finds out whether a
 //! lane may be measured at all; [`image`] keeps its contents and restores them. [`site`] is its directory; [`loops`],
 //! [`mounts`], [`served`], [`throttle`], [`process`] and [`tool`] are the parts that it is made of. [`power`] takes the power from a
-//! lane, and gives it back; [`disturb`] is what goes wrong on a network.
+//! lane, and gives it back; [`disturb`] is what goes wrong on a network. A [`cable`] joins two servers and can be cut.
 //!
 //! A network lane has a server and a client with a protocol between them, all in user space: [`network`] builds it from
 //! the programs that its [`transport`] names, each a [`daemon`], in two network [`namespace`]s, with a [`link`] that
 //! delays.
 
 pub mod build;
+pub mod cable;
 pub mod check;
 pub mod daemon;
 pub mod disturb;

@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The most that one read returns, bytes.
-const CHUNK: usize = 64 << 10;
+pub(crate) const CHUNK: usize = 64 << 10;
 /// The most in flight on one connection, bytes.
 pub const HELD_BACK: usize = 16 << 20;
 /// How long a server may take to accept a connection.
@@ -122,7 +122,7 @@ fn release(held: &Held, mut to: TcpStream) {
 }
 
 /// How many bytes arrived; none at the end.
-fn read(from: &mut TcpStream, chunk: &mut [u8]) -> Option<usize> {
+pub(crate) fn read(from: &mut impl Read, chunk: &mut [u8]) -> Option<usize> {
     loop {
         match from.read(chunk) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

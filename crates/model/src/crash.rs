@@ -27,6 +27,10 @@ pub enum FaultKind {
     ServerPower,
     /// The link to the storage server is gone for some seconds.
     Cut,
+    /// The link to a replica is cut, the server is killed a moment later, and the replica takes over.
+    Replica,
+    /// An online copy of the data is made; nothing goes wrong, and the copy is what is looked at.
+    Backup,
 }
 
 /// What a fault needs of the place of the data.
@@ -42,7 +46,7 @@ pub enum FaultNeeds {
 }
 
 impl FaultKind {
-    pub const ALL: [FaultKind; 9] = [
+    pub const ALL: [FaultKind; 11] = [
         FaultKind::Kill,
         FaultKind::Power,
         FaultKind::Torn,
@@ -52,6 +56,8 @@ impl FaultKind {
         FaultKind::Lying,
         FaultKind::ServerPower,
         FaultKind::Cut,
+        FaultKind::Replica,
+        FaultKind::Backup,
     ];
 
     /// As it is written in plans, recordings and reports.
@@ -66,6 +72,8 @@ impl FaultKind {
             FaultKind::Lying => "lying",
             FaultKind::ServerPower => "server-power",
             FaultKind::Cut => "cut",
+            FaultKind::Replica => "replica",
+            FaultKind::Backup => "backup",
         }
     }
 
@@ -86,6 +94,8 @@ impl FaultKind {
             FaultKind::Lying => "power cut of a lying device",
             FaultKind::ServerPower => "power cut of the storage server",
             FaultKind::Cut => "cut of the link to the storage",
+            FaultKind::Replica => "kill of a primary whose replica took over",
+            FaultKind::Backup => "online backup",
         }
     }
 
@@ -99,7 +109,7 @@ impl FaultKind {
 
     pub fn needs(self) -> FaultNeeds {
         match self {
-            FaultKind::Kill => FaultNeeds::Nothing,
+            FaultKind::Kill | FaultKind::Replica | FaultKind::Backup => FaultNeeds::Nothing,
             FaultKind::Cut => FaultNeeds::Network,
             FaultKind::ServerPower => FaultNeeds::StorageServer,
             FaultKind::Power
@@ -112,10 +122,10 @@ impl FaultKind {
     }
 
     /// Whether a server whose settings have these classes may lose acknowledged commits by it: a lying device makes every
-    /// promise void.
+    /// promise void, and no class promises that a replica has everything.
     pub fn excuses_loss(self, risks: &Risks) -> bool {
         match self {
-            FaultKind::Lying => true,
+            FaultKind::Lying | FaultKind::Replica => true,
             FaultKind::Kill => risks.contains(&Class::D1p) || risks.contains(&Class::D2),
             _ => [Class::D1, Class::D1p, Class::D2, Class::D3].iter().any(|class| risks.contains(class)),
         }
@@ -158,6 +168,12 @@ pub struct CrashOutcome {
     /// Writes that the device had not flushed, and how many of their bytes survived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unflushed: Option<UnflushedWrites>,
+    /// Of a replica that took over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica: Option<CutOff>,
+    /// Of an online copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<CopyFacts>,
     pub end: CrashEnd,
     /// Whether the server, or the checksums of its pages, speak of pages that are written by half.
     pub is_torn: bool,
@@ -175,6 +191,32 @@ pub struct UnflushedWrites {
     pub survived_bytes: u64,
     /// Of which a part survived.
     pub torn: u64,
+}
+
+/// A replica whose link to its primary was cut before the primary was killed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CutOff {
+    /// The primary still waited for the replica before it told clients of a commit.
+    pub semi_synchronous: bool,
+    /// Of the primary's binary log, at the cut; none if the two were not in the same file.
+    pub unreceived_bytes: Option<u64>,
+    /// From the cut to the kill, seconds.
+    pub cut_seconds: f64,
+}
+
+/// An online copy that was made under load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CopyFacts {
+    /// `reflink`, `mariadb-backup`.
+    pub method: String,
+    /// From its beginning to its end.
+    pub seconds: f64,
+    /// How long the server was paused, if it was.
+    pub paused_seconds: Option<f64>,
+    /// Commits per second before it.
+    pub commits_before: f64,
+    pub commits_during: f64,
+    pub commits_after: f64,
 }
 
 impl CrashOutcome {
@@ -220,12 +262,37 @@ pub struct CrashCell {
     pub recovery_seconds: Option<f64>,
     /// The classes of what is in effect.
     pub risks: Risks,
+    /// Of replicas that took over: the primary waited for them before it told clients of a commit.
+    #[serde(default)]
+    pub semi_synchronous: bool,
+    /// Of online copies: how long one took, the median, seconds.
+    #[serde(default)]
+    pub copy_seconds: Option<f64>,
+    /// And what the server carried meanwhile, as a share of what it carried before, the median.
+    #[serde(default)]
+    pub copy_throughput: Option<f64>,
 }
 
 impl CrashCell {
-    /// Whether it lost or damaged what its settings promise to keep.
+    /// Whether it lost or damaged what its settings promise to keep. A replica that lags is whole nevertheless.
     pub fn breaks_its_promise(&self) -> bool {
-        (self.losing > 0 || self.damaged > 0) && !self.fault.excuses_loss(&self.risks)
+        let excuses = self.fault.excuses_loss(&self.risks);
+        let loses = self.losing > 0 && (!excuses || self.semi_synchronous);
+        loses || self.damaged > 0 && (!excuses || self.fault == FaultKind::Replica)
+    }
+
+    /// One of its faults, in words.
+    pub fn words(&self) -> String {
+        self.fault.words().to_owned() + self.mode()
+    }
+
+    /// All of them: `20 power cuts with torn writes`.
+    pub fn counted(&self) -> String {
+        self.fault.counted(self.faults) + self.mode()
+    }
+
+    fn mode(&self) -> &'static str {
+        if self.semi_synchronous { " (semi-synchronous)" } else { "" }
     }
 }
 
@@ -248,6 +315,7 @@ mod tests {
         assert_eq!(told[..3], ["2 kills", "2 power cuts", "2 power cuts with torn writes"]);
         assert_eq!(told[6], "2 power cuts of a lying device");
         assert_eq!(FaultKind::Reorder.counted(1), "1 power cut with reordered writes");
+        assert_eq!(told[9..], ["2 kills of a primary whose replica took over", "2 online backups"]);
         assert_eq!(FaultKind::Cut.counted(3), "3 cuts of the link to the storage");
     }
 

@@ -17,6 +17,9 @@ const GIB: u64 = 1 << 30;
 /// Settings that only Plimsoll decides, because identity and cleaning up depend on them.
 const RESERVED: [&str; 6] = ["datadir", "socket", "pid_file", "log_error", "user", "secure_file_priv"];
 
+/// Options that no variable shows.
+const UNSHOWN: [&str; 2] = ["mysqlx", "plugin_load_add"];
+
 /// Settings that take effect, or full effect, only when a data directory is initialised.
 const FIXED_AT_INITIALISATION: [&str; 5] = [
     "innodb_page_size",
@@ -120,7 +123,7 @@ impl Settings {
     /// What to verify on the running server: each setting with the name and value that `SHOW GLOBAL VARIABLES` should
     /// show. Compare with [`plimsoll_plan::knowledge::value`].
     pub fn variables_to_verify(&self) -> Vec<ServerSetting> {
-        let asked = self.settings.iter().filter(|s| variable_of(&s.name) != "mysqlx");
+        let asked = self.settings.iter().filter(|s| !UNSHOWN.contains(&variable_of(&s.name)));
         asked
             .map(|s| {
                 let name = variable_of(&s.name).to_owned();

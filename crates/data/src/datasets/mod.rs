@@ -1,18 +1,21 @@
 //! Datasets by hand: listing, removing and copying them, and saving one from a server under load.
 //!
-//! Begin with [`save()`]. A copy of a running server's files is only good if a crash could have left it; each
+//! Begin with [`save()`], or with [`copy_online`] for what is not kept. A copy of a running server's files is only good if a crash could have left it; each
 //! [`SnapshotMethod`] has its own way to ensure that. The copy is then started, checked and shut down before it counts.
 
 mod backup;
 mod clone;
 mod contents;
+mod copying;
 mod cost;
 mod method;
 mod save;
 mod source;
 mod verify;
 
+pub use backup::program as backup_program;
 pub use contents::chosen_parameters;
+pub use copying::{OnlineCopy, copy_online};
 pub use cost::{CopyCost, ServerRates};
 pub use method::{Choice, SnapshotMethod};
 pub use save::{SaveRequest, Saved, save};

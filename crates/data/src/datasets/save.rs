@@ -1,29 +1,22 @@
 //! Turns a copy of a running private server into a dataset.
 
 use super::contents::{self, FoundDataset};
-use super::cost::{CopyCost, ServerMeter};
+use super::copying::Copying;
+use super::cost::CopyCost;
+use super::interrupted;
 use super::method::{self, Choice, SnapshotMethod};
 use super::source::DatasetSource;
 use super::verify::{self, Checked};
-use super::{backup, clone, interrupted};
 use crate::DataError;
 use crate::starting_data::{server, small_redo};
 use plimsoll_host::{Home, facts};
-use plimsoll_server::freeze::Frozen;
 use plimsoll_server::snapshot::store::{self, Making, Stored, StoredDescription};
-use plimsoll_server::snapshot::tree::{self, Way};
+use plimsoll_server::snapshot::tree;
 use plimsoll_server::{ServerError, Settings, TrialDirectory, baseline};
 use plimsoll_watch::{Event, Watcher};
-use rustix::fs::syncfs;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the server is sampled before the copy, and after it.
-const AROUND: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(50);
 /// The copy is checked while the other server may be under load, so it gets little memory.
 const POOL: &str = "256M";
 /// What was decided when the server's data directory was created.
@@ -103,36 +96,23 @@ struct Saving<'a> {
     watcher: &'a mut dyn Watcher,
 }
 
-/// A copy that has not been checked yet.
-struct Copy {
-    stopped: Option<Duration>,
-    took: Duration,
-    cost: CopyCost,
-    /// The copy has MySQL's clone plugin, although the server had not.
-    with_plugin: bool,
-}
-
 impl Saving<'_> {
     fn run(mut self, making: Making) -> Result<Saved, DataError> {
         let method = method::choose(self.request.method, &mut self.source, self.directory.directory().path())?;
         let (fixed, settings) = self.settings()?;
-        let copy = self.copy(method)?;
-        TrialDirectory::mark_data(&self.directory.data(), &self.source.build)?;
-        let begun = Instant::now();
         let holder = self.request.holder;
-        let mut target = server::open(self.directory, &self.source.build, settings, holder, self.watcher)?;
+        let copying = Copying { source: &mut self.source, to: self.directory, holder, watcher: &mut *self.watcher };
+        let copy = copying.by(method)?;
+        let begun = Instant::now();
+        let mut target = copy.start(self.directory, &self.source.build, settings, holder, self.watcher)?;
         let started = begun.elapsed();
-        if copy.with_plugin {
-            clone::uninstall(&mut target.control)?;
-        }
-        verify::nothing_is_prepared(&mut target.control)?;
         let checked = verify::checked(&mut target, &self.datasets, self.watcher)?;
         let mut saved = Saved {
             stored: None,
             server: self.source.directory.name().to_owned(),
             method,
             stopped: copy.stopped,
-            copied: copy.took,
+            copied: copy.ended - copy.begun,
             started,
             cost: copy.cost,
             checked,
@@ -159,59 +139,6 @@ impl Saving<'_> {
             settings.set(name, value, "the server that was copied")?;
         }
         Ok((fixed, settings))
-    }
-
-    /// Copies the data into the directory and samples the server meanwhile.
-    fn copy(&mut self, method: SnapshotMethod) -> Result<Copy, DataError> {
-        let meter = ServerMeter::begin(&self.source.socket);
-        self.doing("sampling the server's counters");
-        self.wait(AROUND)?;
-        self.doing("copying the server's data");
-        let begun = Instant::now();
-        let (mut stopped, mut with_plugin) = (None, false);
-        let to = self.directory.data();
-        match method {
-            SnapshotMethod::Reflink => stopped = Some(self.reflink(&to)?),
-            SnapshotMethod::BtrfsSnapshot => self.snapshot(&to)?,
-            SnapshotMethod::Clone => with_plugin = clone::copy(&mut self.source, &to, self.watcher)?,
-            SnapshotMethod::MariadbBackup => {
-                let log = self.directory.directory().path().join("backup.log");
-                backup::copy(&self.source, &to, &log, self.watcher)?;
-            }
-        }
-        let ended = Instant::now();
-        self.doing("sampling the server's counters");
-        self.wait(AROUND)?;
-        let cost = meter.end(begun, ended)?;
-        Ok(Copy { stopped, took: ended - begun, cost, with_plugin })
-    }
-
-    /// Clones the files of the paused server; returns for how long it was paused.
-    fn reflink(&mut self, to: &Path) -> Result<Duration, DataError> {
-        let data = self.source.directory.data();
-        let failed = |error: std::io::Error| DataError::Environment(format!("{}: {error}", data.display()));
-        // What is flushed now need not be flushed while it is paused.
-        syncfs(File::open(&data).map_err(failed)?).map_err(|errno| failed(errno.into()))?;
-        let frozen = Frozen::stop(&self.source.directory, &self.source.identity, self.request.holder)?;
-        let copied = tree::share(&data, to, &mut || !self.watcher.interrupted());
-        let stopped = frozen.resume()?;
-        copied.map(|_| stopped).map_err(interrupted)
-    }
-
-    fn snapshot(&mut self, to: &Path) -> Result<(), DataError> {
-        let go_on = &mut || !self.watcher.interrupted();
-        tree::copy(&self.source.directory.data(), to, Way::BtrfsSnapshot, go_on).map(drop).map_err(interrupted)
-    }
-
-    fn wait(&mut self, time: Duration) -> Result<(), DataError> {
-        let begun = Instant::now();
-        while begun.elapsed() < time {
-            if self.watcher.interrupted() {
-                return Err(DataError::Interrupted);
-            }
-            thread::sleep(LOOK);
-        }
-        Ok(())
     }
 
     /// Moves the data, whose server is down, into the store.

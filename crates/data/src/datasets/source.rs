@@ -48,7 +48,11 @@ impl DatasetSource {
         }
     }
 
-    fn open(home: Home, directory: ServerDirectory) -> Result<DatasetSource, DataError> {
+    /// The server that runs in this directory.
+    ///
+    /// # Errors
+    /// As [`DatasetSource::find`].
+    pub fn open(home: Home, directory: ServerDirectory) -> Result<DatasetSource, DataError> {
         let record = directory.record()?;
         let running = directory.running(&record);
         let (Some(identity), Some(process)) = (running, record.process) else {

@@ -1,6 +1,7 @@
 //! The servers of a plan: found and asked for their options once, and what they do with the plan's settings.
 
 use super::Prepared;
+use super::semi_sync::SemiSyncNames;
 use crate::error::LabError;
 use crate::error::refused;
 use plimsoll_model::Build;
@@ -118,16 +119,23 @@ impl Builds {
 
     /// The options of a build with the plugins that the variant loads.
     fn options(&mut self, build: &Build, variant: &Variant) -> Result<&BuildOptions, LabError> {
-        let plugins: Vec<String> = match self.dry {
+        let mut plugins: Vec<String> = match self.dry {
             Some(_) => Vec::new(),
             None => plugins(variant).map(|plugin| plugin.trim().to_owned()).collect(),
         };
+        let names = variant.config.iter().map(|setting| setting.name.as_str());
+        plugins.extend(SemiSyncNames::of(build.flavour).library_of(names).map(str::to_owned));
         let key = (build.binary.clone(), plugins);
         if !self.options.contains_key(&key) {
             let names: Vec<&str> = key.1.iter().map(String::as_str).collect();
             self.options.insert(key.clone(), options::known(build, &names)?);
         }
         Ok(&self.options[&key])
+    }
+
+    /// Whether a build has a library with this option.
+    pub fn has_library(build: &Build, library: &str, option: &str) -> Result<bool, LabError> {
+        Ok(options::known(build, &[library])?.accepts(option))
     }
 
     /// Refuses parts of the layout that this server cannot have elsewhere.

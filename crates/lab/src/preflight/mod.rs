@@ -3,13 +3,14 @@
 //!
 //! Begin with [`Machine::check`]. [`builds`] knows what a server accepts, [`places`] where it may work, [`work`] what
 //! is asked of it, [`permission`] what only a person may permit; [`prospects`] says which rungs can be tried,
-//! [`surroundings`] what a trial has around it.
+//! [`surroundings`] what a trial has around it, [`semi_sync`] what a primary needs that waits for its replica.
 
 mod builds;
 mod directories;
 pub mod permission;
 mod places;
 mod prospects;
+pub mod semi_sync;
 pub mod surroundings;
 mod work;
 
@@ -27,6 +28,7 @@ use plimsoll_plan::{LabPlan, quantity};
 use plimsoll_schedule::Prospects;
 use plimsoll_server::snapshot::store;
 use plimsoll_server::{Confinement, Settings, baseline, confine};
+use semi_sync::SemiSyncNames;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 pub use work::data_bytes;
@@ -140,6 +142,7 @@ pub fn settings_anywhere(prepared: &Prepared, variant: &Variant) -> Result<Setti
     for Setting { name, value, at, .. } in &prepared.requested {
         settings.set(name, value, &at.to_string())?;
     }
+    SemiSyncNames::of(build.flavour).load(&mut settings)?;
     Ok(settings)
 }
 

@@ -1,20 +1,23 @@
 //! Where servers may work: directories that exist and can be written, lanes that can be built, room for the data.
 
+use super::builds::Builds;
 use super::directories::left_bytes;
 use super::work::nearest;
 use super::{Prepared, data_bytes};
 use crate::error::LabError;
 use crate::error::refused;
 use crate::own_lanes::OwnLanes;
+use plimsoll_data::datasets::backup_program;
 use plimsoll_data::starting_data::recipe::Recipe;
 use plimsoll_host::Home;
 use plimsoll_lanes::kind::FileSystem;
 use plimsoll_lanes::spec::{Spec, not_for_timing};
 use plimsoll_lanes::tool;
-use plimsoll_model::Build;
 use plimsoll_model::crash::FaultNeeds;
+use plimsoll_model::{Build, FaultKind, Flavour};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Method, Restore, Storage, Variant};
+use plimsoll_plan::knowledge::value::truth;
+use plimsoll_plan::lab::{Method, Restore, Setting, Storage, Variant};
 use plimsoll_server::snapshot::{store, tree};
 use rustix::fs::{Access, access, statfs, statvfs};
 use rustix::process::geteuid;
@@ -23,6 +26,9 @@ use std::path::Path;
 
 /// `f_type` of file systems on which a copy shares its blocks with the original: Btrfs, XFS (statfs(2)).
 const SHARING: [i64; 2] = [0x9123_683e, 0x5846_5342];
+
+/// Since this MySQL, replication and its plugins have their names of today.
+const REPLICATES: (u32, u32, u32) = (8, 0, 26);
 
 /// Refuses paths where no server can work, and lanes that cannot be built.
 pub(super) fn check(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
@@ -39,10 +45,14 @@ pub(super) fn check(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &
     };
     can_restore(home, plan, variant)?;
     can_fail(plan, variant)?;
+    can_replicate(plan, prepared, variant)?;
+    can_copy(home, plan, prepared, variant)?;
     if let (Some((path, place)), Some(build)) = (path, &prepared.build) {
         let asked = Variant { config: prepared.requested.clone(), ..variant.clone() };
         let kept = plan.trials.restore.copies() && !is_stored(&place, build, &asked)?;
-        has_room(path, kept, left_bytes(&place, plan), variant)?;
+        let is_second = asks_for(plan, FaultKind::Replica) || asks_for(plan, FaultKind::Backup);
+        let copies = u64::from(kept) + u64::from(is_second);
+        has_room(path, copies, left_bytes(&place, plan), variant)?;
     }
     let mut elsewhere = variant.layout.parts().filter(|(_, path)| path.is_absolute());
     elsewhere.try_for_each(|(key, path)| directory(path, &key, variant))
@@ -108,6 +118,64 @@ fn can_fail(plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
     Err(refused(nearest(variant, &["lane", "datadir", "workload.kind"]), problem))
 }
 
+fn asks_for(plan: &LabPlan, fault: FaultKind) -> bool {
+    plan.crash.iter().any(|rules| rules.faults.contains(&fault))
+}
+
+/// Refuses a replica that could not be made, or not follow.
+fn can_replicate(plan: &LabPlan, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
+    if !asks_for(plan, FaultKind::Replica) {
+        return Ok(());
+    }
+    let refuse = |at, problem: String| Err(refused(at, format!("crash: the fault replica {problem}")));
+    if let Some((key, path)) = variant.layout.parts().next() {
+        let problem =
+            format!("copies one directory, but `{}` has files in {}; leave {key} out", variant.name, path.display());
+        return refuse(variant.at(&key), problem);
+    }
+    let is_off = |setting: &&Setting| setting.name == "log_bin" && truth(&setting.value) == Some(false);
+    if let Some(setting) = prepared.requested.iter().find(is_off) {
+        return refuse(setting.at.clone(), "needs a binary log; leave log_bin = OFF out".to_owned());
+    }
+    match &prepared.build {
+        Some(build) if build.flavour == Flavour::MySql && build.numbers() < REPLICATES => {
+            let problem = format!("found {build}; accepted are MariaDB and MySQL from 8.0.26");
+            refuse(nearest(variant, &["build", "workload.kind"]), problem)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an online copy where there is no way to make one.
+fn can_copy(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
+    let (true, Some(build)) = (asks_for(plan, FaultKind::Backup), &prepared.build) else { return Ok(()) };
+    let logs = |setting: &Setting| setting.name == "log_bin" && truth(&setting.value) != Some(false);
+    let is_in_one_place = variant.layout.parts().next().is_none() && !prepared.requested.iter().any(logs);
+    let shares = match &variant.storage {
+        Storage::Lane(name) => lane_can_restore(name, Method::Reflink, variant).is_ok(),
+        Storage::Home => tree::can_share(home.path()),
+        Storage::Directory(path) => tree::can_share(path),
+    };
+    let own = match build.flavour {
+        Flavour::MariaDb => backup_program(build).err(),
+        Flavour::MySql => {
+            let is_there = Builds::has_library(build, "mysql_clone.so", "clone_buffer_size")?;
+            (!is_there).then(|| "it has no mysql_clone.so, which comes with MySQL since 8.0.17".to_owned())
+        }
+    };
+    match own {
+        Some(why) if !(shares && is_in_one_place) => {
+            let problem = format!(
+                "crash: the fault backup: `{}` cannot be copied while it runs: {why}; accepted is that, or data without log_bin and \
+                 layout on XFS or Btrfs, as in lane = \"xfs\"",
+                variant.name
+            );
+            Err(refused(nearest(variant, &["lane", "datadir", "workload.kind"]), problem))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn lane_can_restore(name: &str, method: Method, variant: &Variant) -> Result<(), LabError> {
     let spec = Spec::parse(name)?;
     let can = match method {
@@ -146,16 +214,16 @@ fn directory(path: &Path, key: &str, variant: &Variant) -> Result<(), LabError> 
     }
 }
 
-/// Refuses what would fill the disk, on which `freed` bytes will be freed first. Data with a dataset that is `kept`
-/// take room twice, unless the two share blocks.
-fn has_room(path: &Path, kept: bool, freed: u64, variant: &Variant) -> Result<(), LabError> {
+/// Refuses what would fill the disk, on which `freed` bytes will be freed first. The `copies` of the data, a dataset that
+/// is kept and a replica or an online copy, take room too, unless they share blocks.
+fn has_room(path: &Path, copies: u64, freed: u64, variant: &Variant) -> Result<(), LabError> {
     let (Ok(facts), Ok(kind)) = (statvfs(path), statfs(path)) else { return Ok(()) };
     let shares = SHARING.contains(&kind.f_type);
-    let twice = kept && !shares;
+    let copies = if shares { 0 } else { copies };
     // Data that share blocks free little when they go.
     let freed = if shares { 0 } else { freed };
     let free = facts.f_bavail.saturating_mul(facts.f_frsize).saturating_add(freed);
-    let wanted = data_bytes(variant)?.saturating_mul(if twice { 2 } else { 1 });
+    let wanted = data_bytes(variant)?.saturating_mul(1 + copies);
     if wanted <= free {
         return Ok(());
     }
@@ -164,7 +232,11 @@ fn has_room(path: &Path, kept: bool, freed: u64, variant: &Variant) -> Result<()
         "the data of `{}` take about {} MB{}, but {} has only {} MB free; make room, or make `workload` smaller",
         variant.name,
         mega(wanted),
-        if twice { " with the copy that is kept" } else { "" },
+        match copies {
+            0 => "",
+            1 => " with the copy beside them",
+            _ => " with the copies beside them",
+        },
         path.display(),
         mega(free)
     );

@@ -101,6 +101,8 @@ impl<'a> TrialRunner<'a> {
             failed_in: None,
             is_flipped: false,
             idle_since: self.idle_since,
+            replica: None,
+            backup: None,
         };
         let ended = self.all_phases(&mut now);
         self.idle_since = Some(Instant::now());
@@ -149,6 +151,7 @@ impl<'a> TrialRunner<'a> {
         }
         let before = now.commit_us(directories);
         let done = now.with_data(directories, &prepared, &build, stored.as_ref(), running, &self.options.holder);
+        let done = done.and(now.end_replica()).and(now.end_backup());
         now.outcome.commit_us = mean(before, now.commit_us(directories));
         *used = now.outcome.restored.is_some();
         now.keep_log(directories.data.directory())?;
@@ -249,6 +252,8 @@ pub(crate) struct UnderWay<'a> {
     is_flipped: bool,
     /// When the trial before had ended.
     idle_since: Option<Instant>,
+    replica: Option<crash::Replica>,
+    backup: Option<crash::Backup>,
 }
 
 impl UnderWay<'_> {
@@ -284,10 +289,14 @@ impl UnderWay<'_> {
         for note in &prepared.notes {
             self.caveat(Caveat::new("settings_left_out", note));
         }
+        let mut settings = settings(prepared, variant, directories)?;
+        if self.has_replica() {
+            crash::make_primary(&mut settings, build.flavour)?;
+        }
         let setup = ServerSetup {
             directories,
             build,
-            settings: settings(prepared, variant, directories)?,
+            settings,
             requested: &prepared.requested,
             confinement: confinement(variant, directories),
             stored,
@@ -331,11 +340,18 @@ impl UnderWay<'_> {
             }
             _ => {}
         }
+        if self.has_replica() {
+            self.prepare_replica(setup)?;
+        }
         self.pause()?;
         self.watch.enter(Phase::Start);
         let database = stored.and_then(|stored| stored.description.contents.first());
         let database = database.map_or(DATABASE, |content| content.database.as_str());
-        Ok(setup.start(&mut self.watch, database, limits::START)?.target)
+        let target = setup.start(&mut self.watch, database, limits::START)?.target;
+        if let Some(replica) = &mut self.replica {
+            replica.follow(setup, &target, &mut self.watch)?;
+        }
+        Ok(target)
     }
 
     /// Leaves the machine alone until the plan's pause is over, which began when the trial before had ended.

@@ -1,7 +1,7 @@
 //! What faults did to each variant, counted and in words.
 
 use plimsoll_model::FaultKind;
-use plimsoll_model::crash::{CrashCell, CrashEnd, CrashOutcome};
+use plimsoll_model::crash::{CopyFacts, CrashCell, CrashEnd, CrashOutcome};
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_model::number::{number, short, whole_percent};
 use plimsoll_plan::LabPlan;
@@ -52,7 +52,19 @@ fn cell(variant: &str, fault: FaultKind, ended: &[EndedTrial]) -> CrashCell {
         damaged: count(&CrashOutcome::damages),
         recovery_seconds: middle(&recoveries),
         risks: trials.iter().flat_map(|of| &of.outcome.risks).copied().collect(),
+        semi_synchronous: count(&|of| of.replica.is_some_and(|replica| replica.semi_synchronous)) > 0,
+        copy_seconds: of_copies(&crashes, |copy| Some(copy.seconds)),
+        copy_throughput: of_copies(&crashes, |copy| {
+            (copy.commits_before > 0.0).then(|| copy.commits_during / copy.commits_before)
+        }),
     }
+}
+
+/// The median over all online copies.
+fn of_copies(crashes: &[&CrashOutcome], value: impl Fn(&CopyFacts) -> Option<f64>) -> Option<f64> {
+    let mut values: Vec<f64> = crashes.iter().filter_map(|of| value(of.copy.as_ref()?)).collect();
+    values.sort_by(f64::total_cmp);
+    middle(&values)
 }
 
 /// The median of sorted values.
@@ -79,9 +91,7 @@ fn of_variant(variant: &str, cells: &[CrashCell]) -> Vec<String> {
     let mut told: Vec<String> = kept_all(variant, &kept).into_iter().collect();
     told.extend(of_it().filter(|cell| cell.losing > 0).map(lost_some));
     told.extend(
-        of_it()
-            .filter(|cell| cell.faults == 0)
-            .map(|cell| format!("{variant}: no {} came to its end", cell.fault.words())),
+        of_it().filter(|cell| cell.faults == 0).map(|cell| format!("{variant}: no {} came to its end", cell.words())),
     );
     told
 }
@@ -90,7 +100,7 @@ fn of_variant(variant: &str, cells: &[CrashCell]) -> Vec<String> {
 fn kept_all(variant: &str, kept: &[&CrashCell]) -> Option<String> {
     let fewest = kept.iter().min_by_key(|cell| cell.faults)?;
     let commits = short(kept.iter().map(|cell| cell.acknowledged as f64).sum());
-    let faults: Vec<String> = kept.iter().map(|cell| cell.fault.counted(cell.faults)).collect();
+    let faults: Vec<String> = kept.iter().map(|cell| cell.counted()).collect();
     let bound = fewest.loss.as_ref().and_then(|loss| loss.high).map(|high| {
         let of = if kept.len() > 1 { "of each kind" } else { "of such cases" };
         format!(" (some loss in at most {} {of}, 95 % confidence)", whole_percent(high))
@@ -98,7 +108,7 @@ fn kept_all(variant: &str, kept: &[&CrashCell]) -> Option<String> {
     let damaged: Vec<String> = kept
         .iter()
         .filter(|cell| cell.damaged + cell.torn > 0)
-        .map(|cell| format!("; after {}{}", cell.fault.counted(cell.faults), damage(cell).replacen(';', ":", 1)))
+        .map(|cell| format!("; after {}{}", cell.counted(), damage(cell).replacen(';', ":", 1)))
         .collect();
     Some(format!(
         "{variant} lost 0 of {commits} acknowledged commits in {}{}{}",
@@ -110,8 +120,8 @@ fn kept_all(variant: &str, kept: &[&CrashCell]) -> Option<String> {
 
 /// `base lost acknowledged commits in 19 of 20 power cuts: 18,400 of 61,204, 1.02 s of commits (median)`.
 fn lost_some(cell: &CrashCell) -> String {
-    let CrashCell { variant, fault, faults, acknowledged, losing, lost, not_started, .. } = cell;
-    let all = fault.counted(*faults);
+    let CrashCell { variant, acknowledged, losing, lost, not_started, .. } = cell;
+    let all = cell.counted();
     let told = losing.saturating_sub(*not_started);
     if told == 0 {
         let rest = damage_of_started(cell);
@@ -192,6 +202,9 @@ mod tests {
             damaged: 0,
             recovery_seconds: Some(1.5),
             risks: Default::default(),
+            semi_synchronous: false,
+            copy_seconds: None,
+            copy_throughput: None,
         }
     }
 

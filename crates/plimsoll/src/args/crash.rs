@@ -10,11 +10,14 @@ pub const HELP: &str = "\
 Faults: kill (SIGKILL of the server), power (server and storage end at once, and what was not flushed is lost), torn (of that \
 a random part of the sectors survives), reorder (random writes survive as a whole, later ones without earlier ones), io-error \
 (a write or a flush fails, once or for good), full (the device is full), lying (flushes are acknowledged and not done: what \
-such a test has to find). All but kill need root, for a device of their own.
+such a test has to find), replica (the link to a replica is cut, the server is killed a moment later, and the replica takes over), backup \
+(nothing goes wrong: the data are copied online, and the copy is looked at). All but kill, replica and backup need root, for a device of their own.
 
   plimsoll crash
   plimsoll crash --faults kill,power --set innodb_flush_log_at_trx_commit=2 --trials 50
   plimsoll crash --faults torn --set innodb_doublewrite=OFF --lane xfs --server mysql
+  plimsoll crash --faults replica --set rpl_semi_sync_master_enabled=ON --server mariadb
+  plimsoll crash --faults backup --lane xfs --trials 5
   plimsoll crash --workload tpcc --warehouses 2 --config-file /etc/mysql/my.cnf
   plimsoll crash --repeat crash-ledger --trial 17 --trials 5
   plimsoll crash --faults power --plan durability.toml      write the plan; add variants to it, and run it with `plimsoll lab`

@@ -67,6 +67,7 @@ fn what_cannot_be_is_refused_before_anything_is_started() {
         ("crash --faults kill,kill", vec!["named twice", "trials"]),
         ("crash --workload oltp_read_write --faults kill", vec!["oltp_read_write", "ledger and tpcc"]),
         ("crash --set innodb_doublewrite --faults kill", vec!["NAME=VALUE"]),
+        ("crash --faults backup --workload tpcc", vec!["backup", "accepted is ledger"]),
         ("crash --lane nbd,device=volatile", vec!["device=", "accepted are"]),
         ("crash --lane root", vec!["device=", "no device of its own"]),
         ("crash --trials 0", vec!["0", "10000"]),
@@ -95,6 +96,73 @@ fn a_kill_loses_nothing_that_was_flushed() {
     let answer = summary["headline"].as_str().expect("an answer");
     assert!(answer.contains("lost 0 of") && answer.contains("at most 78 %"), "{answer}");
     lab.leaves_nothing();
+}
+
+#[test]
+fn a_replica_that_could_not_follow_is_refused() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let done = lab.ends("crash --faults replica --set log_bin=OFF");
+    done.refuses(2, &["replica", "needs a binary log", "log_bin"]);
+    let plan = lab.plan(
+        "apart",
+        "layout.redo = \"./redo\"\n[workload]\nkind = \"ledger\"\n[load]\nconnections = [2]\n[crash]\nfaults = [\"replica\"]\n",
+    );
+    let done = lab.ends(&format!("lab {}", plan.display()));
+    done.refuses(2, &["replica", "copies one directory", "layout.redo"]);
+    lab.leaves_nothing();
+}
+
+#[test]
+#[ignore = "two servers for each trial; make test-all"]
+fn a_replica_has_what_its_primary_waited_for_and_lacks_what_came_after_the_cut() {
+    let labs = [(Lab::mariadb(), "rpl_semi_sync_master_enabled=ON"), (Lab::mysql(), "rpl_semi_sync_source_enabled=ON")];
+    for (lab, waits) in labs {
+        let Some(lab) = lab else { continue };
+        let crashes = |options: &str| {
+            let line =
+                "crash --faults replica --trials 2 --connections 4 --rows 5000 --load 2s --time 1s --seed 7 --json";
+            let summary = lab.begins(&format!("{line} {options}")).end_within(LONGEST).exits(0).json();
+            let cell = cell(&summary, "replica").clone();
+            assert!(cell["acknowledged"].as_u64().expect("commits") > 10, "{summary}");
+            assert_eq!(cell["damaged"], 0, "{summary}");
+            (losses(&summary, "replica"), cell)
+        };
+        // For at least 0.2 s the primary answered without it.
+        let (losses, cell) = crashes("");
+        assert_eq!((losses, &cell["semi_synchronous"]), ((2, 2), &false.into()), "{cell}");
+        assert!(cell["lost"].as_u64() < cell["acknowledged"].as_u64(), "what came before the cut is there: {cell}");
+        let (losses, cell) = crashes(&format!("--set {waits}"));
+        assert_eq!((losses, &cell["semi_synchronous"]), ((0, 2), &true.into()), "{cell}");
+        lab.leaves_nothing();
+    }
+}
+
+/// What an online copy took is told, and it has what it has to have.
+#[track_caller]
+fn copies_well(summary: &Value, method: &str) {
+    let cell = cell(summary, "backup");
+    assert_eq!((losses(summary, "backup"), &cell["damaged"]), ((0, 2), &0.into()), "{method}: {cell}");
+    assert!(cell["acknowledged"].as_u64().expect("commits") > 10, "{cell}");
+    assert!(cell["copy_seconds"].as_f64().expect("seconds") > 0.0 && cell["copy_throughput"].is_number(), "{cell}");
+}
+
+#[test]
+#[ignore = "copies 4 servers; make test-all"]
+fn an_online_copy_has_all_that_was_committed_before_it() {
+    for lab in [Lab::mariadb(), Lab::mysql()] {
+        let Some(lab) = lab else { continue };
+        let line = "crash --faults backup --trials 2 --connections 4 --rows 5000 --load 2s --time 1s --seed 7 --json";
+        copies_well(&lab.begins(line).end_within(LONGEST).exits(0).json(), "its own method");
+        lab.leaves_nothing();
+    }
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn an_online_copy_that_shares_blocks_has_it_too() {
+    let Some(powered) = powered(Lab::mariadb()) else { return };
+    copies_well(&powered.crashes("--faults backup --trials 2 --lane xfs", 0), "reflink");
+    powered.lab.leaves_nothing();
 }
 
 #[test]

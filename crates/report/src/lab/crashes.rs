@@ -13,7 +13,7 @@ pub fn table(cells: &[CrashCell]) -> Table {
     let seconds = |of: Option<f64>| of.map_or(NOTHING.to_owned(), |seconds| number(seconds, 2));
     let columns = vec![
         Column::words("variant", words(&|cell| cell.variant.clone())),
-        Column::words("fault", words(&|cell| cell.fault.words().to_owned())),
+        Column::words("fault", words(&CrashCell::words)),
         Column::numbers("faults", "", words(&|cell| cell.faults.to_string())),
         Column::numbers("acknowledged", "commits", words(&|cell| short(cell.acknowledged as f64))).ranked(3),
         Column::numbers("lost", "commits", words(&|cell| short(cell.lost as f64))),
@@ -39,11 +39,13 @@ fn losing(cell: &CrashCell) -> String {
     count + &share.unwrap_or_default()
 }
 
-/// `4 not started, 4 torn`.
+/// `4 not started, 4 torn`; of online copies first what they took: `3.1 s, 82 % of the throughput meanwhile`.
 fn afterwards(cell: &CrashCell) -> String {
     let of = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
     let damaged = cell.damaged.saturating_sub(cell.not_started);
-    let all = [of(cell.not_started, "not started"), of(cell.torn, "torn"), of(damaged, "damaged")];
+    let seconds = cell.copy_seconds.map(|seconds| format!("{} s", number(seconds, 2)));
+    let share = cell.copy_throughput.map(|share| format!("{} of the throughput meanwhile", whole_percent(share)));
+    let all = [seconds, share, of(cell.not_started, "not started"), of(cell.torn, "torn"), of(damaged, "damaged")];
     let told = all.into_iter().flatten().collect::<Vec<_>>().join(", ");
     if told.is_empty() { NOTHING.to_owned() } else { told }
 }

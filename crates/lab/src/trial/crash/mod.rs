@@ -1,18 +1,22 @@
 //! A crash trial: a load, a fault under it, the way back, and what is missing afterwards.
 //!
 //! Begin with [`crash`]; the fault itself is in [`strike`], what is missing in [`reckoning`], and whether pages are whole in
-//! [`pages`].
+//! [`pages`]; [`replica`] has a second server that takes over, [`backup`] a copy that is made meanwhile.
 
+mod backup;
 mod pages;
 mod reckoning;
+mod replica;
 mod strike;
 
 use super::recovery::{Crash, start_again};
 use super::watchdog::Victim;
-use super::{ServerSetup, UnderWay, is_interrupt};
+use super::{ServerSetup, UnderWay, is_interrupt, limits};
 use crate::error::LabError;
 use crate::load_point::{Circumstances, Outcome};
 use crate::run::one_point;
+pub use backup::Backup;
+use backup::UntilDone;
 use pages::PageFindings;
 use plimsoll_data::check::{self, CONNECTIONS};
 use plimsoll_data::target::OpenTarget;
@@ -29,16 +33,20 @@ use plimsoll_plan::plan::Measure;
 use plimsoll_wire::text::identifier;
 use plimsoll_workloads::chosen::ChosenWorkload;
 use reckoning::{Reckoning, acknowledged, reckon};
+pub use replica::{Replica, make_primary};
 use rustix::fs::syncfs;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Instant;
 use strike::{Saboteur, Strike, make_room};
 
 /// A load whose fault does not come ends after this time more, seconds.
 const TOO_LONG: f64 = 60.0;
+/// The same of one under which data are copied.
+const TOO_LONG_A_COPY: f64 = 3600.0;
 
 /// Does the load, the fault and the recovery, and notes what they came to.
 ///
@@ -47,35 +55,37 @@ const TOO_LONG: f64 = 60.0;
 pub fn crash<W: Workload>(now: &mut UnderWay, under: Crash<W>, fault: PlannedFault) -> Result<(), LabError> {
     let Crash { target, adapter, plan, chosen, setup } = under;
     now.watch.enter(Phase::Recover);
-    let seconds = fault.after_seconds + TOO_LONG;
+    let too_long = if fault.kind == FaultKind::Backup { TOO_LONG_A_COPY } else { TOO_LONG };
+    let seconds = fault.after_seconds + too_long;
     let plan = RunPlan { warmup_seconds: 0.0, measure: Measure::Seconds(seconds), rounds: 1, ..plan.clone() };
     let victim = target.server.as_ref().and_then(Victim::of);
     let victim = victim.ok_or_else(|| environment("the server ended before its load began"))?;
     let lane = setup.directories.lane.as_ref();
-    // What was there before the load is there after it; only what the load does is at stake.
-    make_durable(&setup.directories.data.data())?;
-    if fault.kind == FaultKind::Lying {
-        of_lane(lane)?.fail(Fault { lying: true, ..Fault::default() })?;
-    }
+    prepare(now, setup, fault.kind)?;
     let log = Arc::new(CommitLog::new(commit_file(now.writer.directory())?));
-    let is_over = AtomicBool::new(false);
+    let (is_over, is_done) = (AtomicBool::new(false), AtomicBool::new(false));
     let circumstances = Circumstances { commits: Some(&log), ..now.circumstances(Some(Phase::Recover)) };
     let point = now.trial.point;
+    let (replica, backup) = (now.replica.as_ref(), now.backup.as_ref());
     let (loaded, struck) = thread::scope(|scope| {
-        let saboteur = Saboteur { fault, victim, lane, log: &log, is_over: &is_over };
+        let saboteur =
+            Saboteur { fault, victim, lane, replica, backup, log: &log, is_over: &is_over, is_done: &is_done };
         let striking = scope.spawn(|| saboteur.strike());
-        let loaded = one_point(target, &plan, point, adapter, circumstances, &mut now.writer, &mut now.watch);
+        let mut watch = UntilDone { inner: &mut now.watch, is_done: &is_done };
+        let loaded = one_point(target, &plan, point, adapter, circumstances, &mut now.writer, &mut watch);
         is_over.store(true, Ordering::Release);
         (loaded, striking.join())
     });
     let struck = struck.map_err(|_| environment("the thread that makes something go wrong died; this is a bug"))??;
     let Some(strike) = struck else { return Err(too_early(loaded)) };
     let mut outcome = loaded?;
-    let told = log.commits().map_err(|error| environment(format!("the log of commits: {error}")))?;
+    let all = log.commits().map_err(|error| environment(format!("the log of commits: {error}")))?;
+    let told = backup::promised(&all, &strike, &log);
     let mut found = begun(fault, &strike, acknowledged(chosen, &outcome.counted, &told));
-    bury(now, target)?;
+    bury(now, target, fault.kind)?;
     found.end = match repair(setup, fault.kind)? {
         Some(damage) => CrashEnd::FileSystem(damage),
+        None if matches!(fault.kind, FaultKind::Replica | FaultKind::Backup) => survive(now, target, setup, &strike)?,
         None => answer(now, target, setup)?,
     };
     if found.end == CrashEnd::Answered {
@@ -87,9 +97,27 @@ pub fn crash<W: Workload>(now: &mut UnderWay, under: Crash<W>, fault: PlannedFau
             }
             // It answered, and did not survive being asked for everything.
             found.broken.push(error.to_string());
+        } else if let Some(copy) = &strike.copy {
+            // Clients were told of what else is there, but later.
+            found.unacknowledged = None;
+            backup::must_not_be_newer(target, &all, log.time_ns(copy.ended))?;
         }
     }
     now.outcome.crash = Some(found);
+    Ok(())
+}
+
+/// What a fault needs before the load.
+fn prepare(now: &mut UnderWay, setup: &ServerSetup, fault: FaultKind) -> Result<(), LabError> {
+    // What was there before the load is there after it; only what the load does is at stake.
+    make_durable(&setup.directories.data.data())?;
+    match fault {
+        FaultKind::Lying => {
+            of_lane(setup.directories.lane.as_ref())?.fail(Fault { lying: true, ..Fault::default() })?
+        }
+        FaultKind::Backup => now.backup = Some(Backup::beside(setup)?),
+        _ => {}
+    }
     Ok(())
 }
 
@@ -137,6 +165,8 @@ fn begun(fault: PlannedFault, strike: &Strike, acknowledged: u64) -> CrashOutcom
         lost_seconds: None,
         unacknowledged: None,
         unflushed: strike.unflushed,
+        replica: strike.replica,
+        copy: strike.copy.as_ref().map(backup::facts),
         end: CrashEnd::Answered,
         is_torn: false,
         corrupt: Vec::new(),
@@ -144,10 +174,13 @@ fn begun(fault: PlannedFault, strike: &Strike, acknowledged: u64) -> CrashOutcom
     }
 }
 
-/// Waits for the end of the killed server. Its storage may be gone, so nothing is noted there.
-fn bury(now: &mut UnderWay, target: &mut OpenTarget) -> Result<(), LabError> {
+/// Waits for the end of the killed server, or ends it. Its storage may be gone, so nothing is noted there.
+fn bury(now: &mut UnderWay, target: &mut OpenTarget, fault: FaultKind) -> Result<(), LabError> {
     now.watch.watchdog.guard(None);
     match target.server.take() {
+        // It is not started again, which would tidy up what it left.
+        Some(server) if fault == FaultKind::Replica => Ok(server.kill().map(drop)?),
+        Some(server) if fault == FaultKind::Backup => Ok(server.stop(limits::STOP).map(drop)?),
         Some(server) => Ok(server.bury()?),
         None => Ok(()),
     }
@@ -158,8 +191,10 @@ fn bury(now: &mut UnderWay, target: &mut OpenTarget) -> Result<(), LabError> {
 fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabError> {
     let lane = setup.directories.lane.as_ref();
     match fault {
-        // The storage was back before the server was killed.
-        FaultKind::Kill | FaultKind::ServerPower | FaultKind::Cut => return Ok(None),
+        // Nothing happened to the storage, or it was back before the server was killed.
+        FaultKind::Kill | FaultKind::Replica | FaultKind::Backup | FaultKind::ServerPower | FaultKind::Cut => {
+            return Ok(None);
+        }
         FaultKind::Full => return make_room(of_lane(lane)?).map(|()| None),
         // What it was given before it failed it still has.
         FaultKind::IoError => {
@@ -189,6 +224,37 @@ fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabEr
 fn answer(now: &mut UnderWay, target: &mut OpenTarget, setup: &ServerSetup) -> Result<CrashEnd, LabError> {
     match start_again(now, target, setup) {
         Ok(seconds) => {
+            now.outcome.recovery = Some(Recovery { seconds, redo_bytes: None, broken: Vec::new() });
+            Ok(CrashEnd::Answered)
+        }
+        Err(error) if is_interrupt(&error) || now.watch.interrupted_by_user() => Err(error),
+        Err(error) => Ok(CrashEnd::NotStarted(error.to_string())),
+    }
+}
+
+/// Has the replica take over from the server that was killed, or starts one on the copy of its data.
+fn survive(
+    now: &mut UnderWay,
+    target: &mut OpenTarget,
+    setup: &ServerSetup,
+    strike: &Strike,
+) -> Result<CrashEnd, LabError> {
+    let mut since = strike.at;
+    let survivor = match (&mut now.replica, &now.backup, &strike.copy) {
+        (Some(replica), ..) => replica.take_over(&mut now.watch, &target.database),
+        (_, Some(backup), Some(copy)) => {
+            since = Instant::now();
+            backup.open(copy, setup, &mut now.watch)
+        }
+        _ => Err(environment("nothing can take over")),
+    };
+    match survivor {
+        Ok(mut survivor) => {
+            survivor.database.clone_from(&target.database);
+            *target = survivor;
+            now.watch.watchdog.guard(target.server.as_ref().and_then(Victim::of));
+            target.enter_database()?;
+            let seconds = since.elapsed().as_secs_f64();
             now.outcome.recovery = Some(Recovery { seconds, redo_bytes: None, broken: Vec::new() });
             Ok(CrashEnd::Answered)
         }
@@ -249,7 +315,9 @@ impl UnderWay<'_> {
     pub(super) fn look_at_pages(&mut self, setup: &ServerSetup) -> Result<(), LabError> {
         let Some(mut found) = self.outcome.crash.take() else { return Ok(()) };
         if !matches!(found.end, CrashEnd::FileSystem(_)) {
-            match pages::wrong(setup.build, &setup.directories.data.data())? {
+            // Where a replica took over, or a copy was made, their data are what there is.
+            let other = self.replica.as_ref().map(Replica::data).or(self.backup.as_ref().map(Backup::data));
+            match pages::wrong(setup.build, &other.unwrap_or_else(|| setup.directories.data.data()))? {
                 PageFindings::Checked(files) => {
                     found.is_torn = !files.is_empty();
                     found.corrupt.extend(files);

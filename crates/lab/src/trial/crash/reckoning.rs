@@ -58,9 +58,11 @@ pub(super) fn reckon(
 }
 
 /// The numbers of all entries, by client.
-type Entries = BTreeMap<u64, BTreeSet<u64>>;
+pub(super) type Entries = BTreeMap<u64, BTreeSet<u64>>;
 
-fn entries(target: &mut OpenTarget) -> Result<Entries, LabError> {
+/// # Errors
+/// If the server cannot be asked.
+pub(super) fn entries(target: &mut OpenTarget) -> Result<Entries, LabError> {
     let mut numbers = |query: &str| -> Result<Vec<u64>, LabError> {
         let failed = |failure| LabError::sql("reading the entries of the ledger", &failure);
         let rows = target.control.rows(query).map_err(failed)?;
@@ -71,11 +73,13 @@ fn entries(target: &mut OpenTarget) -> Result<Entries, LabError> {
     clients.into_iter().map(|client| Ok((client, numbers(&check::numbers_of(client))?.into_iter().collect()))).collect()
 }
 
+/// Whether a commit is among them.
+pub(super) fn has(entries: &Entries, commit: &LoggedCommit) -> bool {
+    entries.get(&tx::client(commit.connection)).is_some_and(|of| of.contains(&commit.number))
+}
+
 fn of_entries(told: &[LoggedCommit], entries: &Entries) -> Reckoning {
-    let is_there = |commit: &&LoggedCommit| {
-        entries.get(&tx::client(commit.connection)).is_some_and(|of| of.contains(&commit.number))
-    };
-    let lost: Vec<&LoggedCommit> = told.iter().filter(|commit| !is_there(commit)).collect();
+    let lost: Vec<&LoggedCommit> = told.iter().filter(|commit| !has(entries, commit)).collect();
     let present: u64 = entries.values().map(|of| of.len() as u64).sum();
     let acknowledged = told.len() as u64;
     Reckoning {

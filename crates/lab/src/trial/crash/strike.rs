@@ -1,14 +1,16 @@
 //! Makes something go wrong under load, at its moment.
 
 use super::super::watchdog::Victim;
+use super::{Backup, Replica};
 use crate::error::LabError;
+use plimsoll_data::datasets::OnlineCopy;
 use plimsoll_engine::CommitLog;
 use plimsoll_lanes::Lane;
 use plimsoll_lanes::disturb::Disturbance;
 use plimsoll_lanes::faults::{Cut, CutReport, Fault, FaultyOperation, Survival};
 use plimsoll_load::seed::Rng;
 use plimsoll_model::FaultKind;
-use plimsoll_model::crash::UnflushedWrites;
+use plimsoll_model::crash::{CutOff, UnflushedWrites};
 use plimsoll_plan::lab::PlannedFault;
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use std::fs::{self, File};
@@ -35,9 +37,15 @@ pub(super) struct Saboteur<'s> {
     pub victim: Victim,
     /// Where the data are, if they are on a lane.
     pub lane: Option<&'s Lane>,
+    /// What takes over, if something does.
+    pub replica: Option<&'s Replica>,
+    /// Where a copy is made, if one is.
+    pub backup: Option<&'s Backup>,
     pub log: &'s CommitLog,
     /// The load has ended, whatever the reason.
     pub is_over: &'s AtomicBool,
+    /// The load need not go on.
+    pub is_done: &'s AtomicBool,
 }
 
 /// What was done, and when.
@@ -49,6 +57,8 @@ pub(super) struct Strike {
     pub after_commits: u64,
     pub how: Option<String>,
     pub unflushed: Option<UnflushedWrites>,
+    pub replica: Option<CutOff>,
+    pub copy: Option<OnlineCopy>,
 }
 
 impl Saboteur<'_> {
@@ -64,17 +74,37 @@ impl Saboteur<'_> {
             after_commits: self.log.count(),
             how: None,
             unflushed: None,
+            replica: None,
+            copy: None,
         };
+        if self.fault.kind == FaultKind::Backup {
+            return self.copies(begun, strike);
+        }
         let done = self.do_to(&mut strike);
         // Whatever came of it: nobody is to wait for a server whose storage is gone.
         self.victim.kill();
         done.map(|()| Some(strike))
     }
 
+    /// Has the copy made; nothing happens to the server. `None` if the load, which has its own reason, ends before.
+    fn copies(&self, begun: Instant, strike: Strike) -> Result<Option<Strike>, LabError> {
+        let backup = self.backup.ok_or_else(|| super::environment("the trial has no place for a copy"))?;
+        let copied = backup.copy(self.is_over);
+        self.is_done.store(true, Ordering::Release);
+        match copied {
+            Err(LabError::Interrupted) => Ok(None),
+            Err(error) => Err(error),
+            Ok(copy) => {
+                let after_seconds = copy.begun.duration_since(begun).as_secs_f64();
+                Ok(Some(Strike { at: copy.begun, after_seconds, copy: Some(copy), ..strike }))
+            }
+        }
+    }
+
     /// What goes wrong, until the server may be killed.
     fn do_to(&self, strike: &mut Strike) -> Result<(), LabError> {
         match self.fault.kind {
-            FaultKind::Kill => self.victim.strike()?,
+            FaultKind::Kill | FaultKind::Backup => self.victim.strike()?,
             FaultKind::Power | FaultKind::Torn | FaultKind::Reorder | FaultKind::Lying => {
                 // At once, as far as two processes can: the server first, so that it acknowledges nothing without a device.
                 self.victim.strike()?;
@@ -98,6 +128,12 @@ impl Saboteur<'_> {
                 self.lane()?.fail(fault)?;
                 strike.how = Some(how.to_owned());
                 self.wait(AFTERMATH);
+            }
+            FaultKind::Replica => {
+                let replica = self.replica.ok_or_else(|| super::environment("the trial has no replica"))?;
+                strike.replica = Some(replica.cut_off(self.fault.seed)?);
+                self.victim.strike()?;
+                strike.at = Instant::now();
             }
             FaultKind::Full => {
                 fill(&ballast(self.lane()?))?;

@@ -7,6 +7,7 @@ use crate::lab::pairs::pairs;
 use crate::lab::{LabPlan, MOST_TRIALS, Method, Order, Restore, Rung, Storage, Variant, WarmUp, Where};
 use crate::plan::Measure;
 use crate::quantity;
+use plimsoll_model::FaultKind;
 use plimsoll_model::stopping::{FIRST, RESTARTED};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +18,8 @@ const OF_PRIVATE_SERVERS: [&str; 9] =
 const OF_SERVERS: [&str; 9] = ["build", "config_file", "config", "target", "layout", "cpus", "memory", "env", "load"];
 /// What a ladder calls its trials that try no rung.
 const LADDER_WORDS: [&str; 3] = ["floor", "worth", "gain"];
+/// The workload whose commits can be told one from the other.
+const TOLD_APART: &str = "ledger";
 /// Workloads whose commits can be told after a crash.
 const COUNTED: [&str; 2] = ["ledger", "tpcc"];
 /// Bytes that a recording has for the label of a trial.
@@ -175,7 +178,7 @@ impl Check<'_> {
 
     /// Faults happen to servers of ours that have one load, which can be told afterwards.
     fn crash(&self) -> Result<(), PlanError> {
-        let LabPlan { variants, rungs, trials, crash: Some(_), .. } = self.plan else { return Ok(()) };
+        let LabPlan { variants, rungs, trials, crash: Some(rules), .. } = self.plan else { return Ok(()) };
         let problem = |key: &str, problem: String| refuse(self.at(key), format!("crash: {problem}"));
         if !rungs.is_empty() {
             return problem(
@@ -197,6 +200,11 @@ impl Check<'_> {
             } else if workload.script.is_some() || !COUNTED.contains(&workload.kind.as_str()) {
                 let (found, accepted) = (workload.name(), COUNTED.join(" and "));
                 ("workload.kind", format!("what {found} commits cannot be found again; accepted are {accepted}"))
+            } else if rules.faults.contains(&FaultKind::Backup) && workload.kind != TOLD_APART {
+                let found = workload.name();
+                let problem =
+                    format!("what {found} had committed when a backup began cannot be told; accepted is {TOLD_APART}");
+                ("workload.kind", problem)
             } else if load.points.len() != 1 || load.find.is_some() {
                 let found = load.points.len();
                 ("load.connections", format!("`{name}` has {found} load points; accepted is one number of connections"))
