@@ -3,13 +3,15 @@
 
 use super::build::Builder;
 use super::journal::{LaneJournal, LaneState};
-use super::site::{LaneLock, POWER, Site};
+use super::site::{LaneLock, POWER, SERVED, Site};
 use super::spec::Spec;
 use super::{Lane, LaneSide, Lanes, journal, mounts, namespace, network, not_up, process};
 use crate::LaneError;
 use crate::error::DuringLane;
 use plimsoll_faults::serve::{self, DeviceOrder, OrderAnswer};
 use plimsoll_faults::{Cut, CutReport, Fault, Survival};
+use rustix::fs::syncfs;
+use std::fs::File;
 
 impl Lane {
     /// Takes the power from its device: of what was not flushed survives what the cut says. From then on every read and
@@ -35,6 +37,20 @@ impl Lane {
     /// As [`Lane::cut_power`].
     pub fn settle(&self) -> Result<(), LaneError> {
         self.done(DeviceOrder::Settle)
+    }
+
+    /// Makes durable what is on it, on the disk of its storage server too, whatever that acknowledges by itself.
+    ///
+    /// # Errors
+    /// [`LaneError::Io`] if a file system cannot be synced.
+    pub fn sync(&self) -> Result<(), LaneError> {
+        let served = self.directory.with_file_name(SERVED);
+        let mounted = [self.directory.clone()].into_iter().chain(served.is_dir().then_some(served));
+        for directory in mounted {
+            let synced = File::open(&directory).and_then(|opened| Ok(syncfs(opened)?));
+            synced.during("sync", &directory)?;
+        }
+        Ok(())
     }
 
     /// Flushes that its device has done since it was started; none if nobody counts them.

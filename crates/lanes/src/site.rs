@@ -21,6 +21,9 @@ const SOCKET_PATH_LIMIT: usize = 107;
 /// The socket where a device that can lose its power takes orders, beside the mount point.
 pub const POWER: &str = "power.sock";
 
+/// Where the server of a network lane has its file system mounted, beside the client's mount point.
+pub const SERVED: &str = "served";
+
 /// Where the parts of a lane are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
@@ -56,7 +59,7 @@ impl Site {
 
     /// Where the server of a network lane has its file system mounted, if it needs one.
     pub fn served(&self) -> PathBuf {
-        self.root.join("served")
+        self.root.join(SERVED)
     }
 
     /// The file of the server that is the client's device.

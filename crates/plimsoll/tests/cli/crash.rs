@@ -70,6 +70,9 @@ fn what_cannot_be_is_refused_before_anything_is_started() {
         ("crash --faults backup --workload tpcc", vec!["backup", "accepted is ledger"]),
         ("crash --lane nbd,device=volatile", vec!["device=", "accepted are"]),
         ("crash --lane root", vec!["device=", "no device of its own"]),
+        ("crash --faults cut --lane ext4", vec!["cut", "a network", "nfs-files"]),
+        ("crash --faults server-power --lane iscsi", vec!["device=", "accepted are"]),
+        ("crash --faults power,cut", vec!["power", "ext4,device=volatile"]),
         ("crash --trials 0", vec!["0", "10000"]),
     ] {
         plimsoll(line).refuses(2, &texts);
@@ -183,6 +186,27 @@ fn what_was_not_flushed_is_lost_at_a_power_cut_and_nothing_else_is() {
         assert!(losses(&relaxed, "power").0 >= 2, "{relaxed}");
         let worst = cell(&relaxed, "power")["worst_seconds"].as_f64().expect("seconds");
         assert!(worst < 5.0, "about a second is lost: {relaxed}");
+        powered.lab.leaves_nothing();
+    }
+}
+
+#[test]
+#[ignore = "mounts, and has a storage server; make test-all"]
+fn a_storage_server_that_acknowledges_early_loses_at_its_power_cut_and_another_does_not() {
+    for lab in [Lab::mariadb(), Lab::mysql()] {
+        let Some(powered) = powered(lab) else { continue };
+        if !Path::new("/usr/bin/ganesha.nfsd").exists() {
+            servers::skip("NFS-Ganesha is missing: apt-get install nfs-ganesha nfs-ganesha-vfs rpcbind");
+            return;
+        }
+        let honest = powered.crashes("--faults server-power,cut --trials 2", 0);
+        for fault in ["server-power", "cut"] {
+            assert_eq!(losses(&honest, fault), (0, 2), "{fault}: {honest}");
+            assert_eq!(cell(&honest, fault)["damaged"], 0, "{fault}: {honest}");
+        }
+        let lane = "--lane nfs-files,device=volatile,options=async";
+        let early = powered.crashes(&format!("--faults server-power --trials 2 {lane}"), 0);
+        assert_eq!(losses(&early, "server-power"), (2, 2), "{early}");
         powered.lab.leaves_nothing();
     }
 }

@@ -253,7 +253,10 @@ fn measure(tree: &Path) -> Result<Copied, ServerError> {
 }
 
 /// Writes everything to disk, and drops it from the page cache.
-fn settle(tree: &Path) -> Result<(), ServerError> {
+///
+/// # Errors
+/// [`ServerError`] if something cannot be written or opened.
+pub fn settle(tree: &Path) -> Result<(), ServerError> {
     File::open(tree).and_then(|directory| Ok(syncfs(directory)?)).during("write to disk", tree)?;
     for (name, _) in files(tree)? {
         let path = tree.join(name);

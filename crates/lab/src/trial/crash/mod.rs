@@ -30,11 +30,11 @@ use plimsoll_model::samples::Phase;
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::lab::PlannedFault;
 use plimsoll_plan::plan::Measure;
+use plimsoll_server::snapshot::tree;
 use plimsoll_wire::text::identifier;
 use plimsoll_workloads::chosen::ChosenWorkload;
 use reckoning::{Reckoning, acknowledged, reckon};
 pub use replica::{Replica, make_primary};
-use rustix::fs::syncfs;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -110,7 +110,9 @@ pub fn crash<W: Workload>(now: &mut UnderWay, under: Crash<W>, fault: PlannedFau
 /// What a fault needs before the load.
 fn prepare(now: &mut UnderWay, setup: &ServerSetup, fault: FaultKind) -> Result<(), LabError> {
     // What was there before the load is there after it; only what the load does is at stake.
-    make_durable(&setup.directories.data.data())?;
+    if let Some(lane) = &setup.directories.lane {
+        lane.sync()?;
+    }
     match fault {
         FaultKind::Lying => {
             of_lane(setup.directories.lane.as_ref())?.fail(Fault { lying: true, ..Fault::default() })?
@@ -146,11 +148,6 @@ fn too_early(loaded: Result<Outcome, LabError>) -> LabError {
 /// A file that has no name: what is in it is of use only as long as this trial runs.
 fn commit_file(recording: &Path) -> Result<File, LabError> {
     tempfile::tempfile_in(recording).map_err(|error| environment(format!("{}: {error}", recording.display())))
-}
-
-fn make_durable(directory: &Path) -> Result<(), LabError> {
-    let synced = File::open(directory).and_then(|opened| Ok(syncfs(opened)?));
-    synced.map_err(|error| environment(format!("syncing {}: {error}", directory.display())))
 }
 
 fn begun(fault: PlannedFault, strike: &Strike, acknowledged: u64) -> CrashOutcome {
@@ -192,8 +189,10 @@ fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabEr
     let lane = setup.directories.lane.as_ref();
     match fault {
         // Nothing happened to the storage, or it was back before the server was killed.
-        FaultKind::Kill | FaultKind::Replica | FaultKind::Backup | FaultKind::ServerPower | FaultKind::Cut => {
-            return Ok(None);
+        FaultKind::Kill | FaultKind::Replica | FaultKind::Backup | FaultKind::Cut => return Ok(None),
+        // What its client still has in memory would hide what it lost.
+        FaultKind::ServerPower => {
+            return Ok(tree::settle(&setup.directories.data.data()).err().map(|error| error.to_string()));
         }
         FaultKind::Full => return make_room(of_lane(lane)?).map(|()| None),
         // What it was given before it failed it still has.
