@@ -10,12 +10,14 @@ pub const HELP: &str = "\
 Faults: kill (SIGKILL of the server), power (server and storage end at once, and what was not flushed is lost), torn (of that \
 a random part of the sectors survives), reorder (random writes survive as a whole, later ones without earlier ones), io-error \
 (a write or a flush fails, once or for good), full (the device is full), lying (flushes are acknowledged and not done: what \
-such a test has to find), replica (the link to a replica is cut, the server is killed a moment later, and the replica takes over), backup \
-(nothing goes wrong: the data are copied online, and the copy is looked at). All but kill, replica and backup need root, for a device of their own.
+such a test has to find), server-power (the storage server loses its power and comes back, the database server goes on), cut (the link to the \
+storage server is gone for seconds), replica (the link to a replica is cut, the server is killed a moment later, and the replica takes over), backup \
+(nothing goes wrong: the data are copied online, and the copy is looked at). All but kill, replica and backup need root, for a device or a network of their own.
 
   plimsoll crash
   plimsoll crash --faults kill,power --set innodb_flush_log_at_trx_commit=2 --trials 50
   plimsoll crash --faults torn --set innodb_doublewrite=OFF --lane xfs --server mysql
+  plimsoll crash --faults server-power,cut --lane nfs-files,options=soft+timeo=10
   plimsoll crash --faults replica --set rpl_semi_sync_master_enabled=ON --server mariadb
   plimsoll crash --faults backup --lane xfs --trials 5
   plimsoll crash --workload tpcc --warehouses 2 --config-file /etc/mysql/my.cnf
@@ -47,7 +49,7 @@ pub struct CrashArgs {
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..), value_name = "N")]
     pub connections: u16,
     /// The storage lane of the server's data, which is given a device that can lose its power if a fault needs one. [default:
-    /// ext4 if a fault needs one, else Plimsoll's home]
+    /// ext4 if a fault needs one, nfs-files if it needs a storage server, else Plimsoll's home]
     #[arg(long, value_name = "LANE")]
     pub lane: Option<String>,
     /// The configuration of the server.

@@ -201,6 +201,8 @@ run_to_the_end! {
     netapp_protocols_on_mysql: "netapp-protocols", |plan| plans_netapp::runs_small(plan, Lab::mysql);
     netapp_settings_on_mariadb: "netapp-settings", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
     netapp_settings_on_mysql: "netapp-settings", |plan| plans_netapp::runs_small(plan, Lab::mysql);
+    netapp_nfs_durability_on_mariadb: "netapp-nfs-durability", |plan| plans_netapp::loses_small(plan, Lab::mariadb);
+    netapp_nfs_durability_on_mysql: "netapp-nfs-durability", |plan| plans_netapp::loses_small(plan, Lab::mysql);
     no_effect_on_mariadb: "no-effect", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
     no_effect_on_mysql: "no-effect", |plan| plans_netapp::runs_small(plan, Lab::mysql);
     percona_io: "percona-io", plans_storage::the_matrix_of_the_article;
