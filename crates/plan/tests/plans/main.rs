@@ -13,8 +13,14 @@ use std::path::{Path, PathBuf};
 /// How many things each source prints.
 const SOURCES: [(&str, usize); 5] = [("NA", 64), ("PE", 30), ("BO", 24), ("SU", 27), ("PU", 30)];
 /// Of those whose source printed nothing that they repeat.
-const WITHOUT_SOURCE: [&str; 6] =
-    ["defaults-durability", "filesystems-durability", "filesystems-here", "netapp-durability", "netapp-nfs-durability", "pure-durability"];
+const WITHOUT_SOURCE: [&str; 6] = [
+    "defaults-durability",
+    "filesystems-durability",
+    "filesystems-here",
+    "netapp-durability",
+    "netapp-nfs-durability",
+    "pure-durability",
+];
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans")
