@@ -51,3 +51,11 @@ pub fn unmet(name: &str, setting: &RecordedSetting) -> Option<Caveat> {
     let message = format!("{name} = {requested} was requested, the server has {found}: results are for what it has");
     Some(Caveat::new("setting_not_in_effect", message))
 }
+
+/// Settings of a test.
+#[cfg(test)]
+pub(crate) fn of_pairs(pairs: &[(&str, &str)]) -> plimsoll_server::Settings {
+    let mut settings = plimsoll_server::Settings::default();
+    pairs.iter().for_each(|(name, value)| settings.set(name, value, "a test").expect("a setting"));
+    settings
+}

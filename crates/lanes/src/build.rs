@@ -231,7 +231,7 @@ impl Builder<'_> {
             loops::schedule(&disk, scheduler.name())?;
         }
         self.step("mounting")?;
-        let source = format!("/dev/{name}");
+        let source = loops::path(&name);
         self.journal.before(Undo::Mount { point: self.site.mount(), source: source.clone() })?;
         mount(self.site, self.spec, &source).map_err(|error| match error {
             LaneError::Environment(why) => LaneError::Damaged(why),

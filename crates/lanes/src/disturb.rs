@@ -1,7 +1,8 @@
 //! What goes wrong on a network lane while somebody works on it, done by a process of its own: whoever starts a program
 //! closes a copy of each of its files there, and would wait for the storage server that is gone (close(2), FUSE's flush).
 
-use super::{Lane, Lanes, own_program, tool};
+use super::spec::Spec;
+use super::{Lane, Lanes, namespace, own_program, tool};
 use crate::LaneError;
 use crate::error::DuringLane;
 use plimsoll_faults::CutReport;
@@ -44,9 +45,11 @@ impl Lanes {
         match disturbance {
             Disturbance::ServerPower => self.restart_server(name),
             Disturbance::Link(gone) => {
-                self.set_link(name, false)?;
+                // Locked until it carries again: `clean` would mend it.
+                let (site, _, _lock) = self.locked(name, Spec::is_network)?;
+                namespace::carry(&site, false)?;
                 thread::sleep(gone);
-                self.set_link(name, true).map(|()| CutReport::default())
+                namespace::carry(&site, true).map(|()| CutReport::default())
             }
         }
     }

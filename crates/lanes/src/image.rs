@@ -8,7 +8,7 @@
 use super::journal::{self, LaneJournal, LaneState};
 use super::site::Site;
 use super::spec::Spec;
-use super::{Lane, Lanes, build, mounts, not_up, tool};
+use super::{Lane, Lanes, build, loops, mounts, not_up, tool};
 use crate::LaneError;
 use crate::error::DuringLane;
 use rustix::fs::ioctl_ficlone;
@@ -93,7 +93,7 @@ impl Lanes {
         let _lock = site.lock()?;
         let LaneState::Up(lane) = journal::state(&site)? else { return Err(not_up(&spec)) };
         let Some(device) = &lane.device else { return Err(not_up(&spec)) };
-        let source = format!("/dev/{device}");
+        let source = loops::path(device);
         let mut journal = LaneJournal::reopen(&site)?;
         if let Err(busy) = mounts::unmount(&site.mount(), &source) {
             journal.up(&lane)?;

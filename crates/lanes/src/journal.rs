@@ -162,6 +162,25 @@ fn whole_lines(site: &Site) -> Result<String, LaneError> {
     Ok(text)
 }
 
+/// Whether all steps were done, whatever has become of them since.
+///
+/// # Errors
+/// As [`read`].
+pub fn is_finished(site: &Site) -> Result<bool, LaneError> {
+    Ok(matches!(read(site)?.last(), Some(JournalLine::Up(_))))
+}
+
+/// The control group that limits the lane, if there is one.
+///
+/// # Errors
+/// As [`read`].
+pub fn group(site: &Site) -> Result<Option<PathBuf>, LaneError> {
+    Ok(read(site)?.into_iter().find_map(|line| match line {
+        JournalLine::Undo(Undo::Cgroup { path }) => Some(path),
+        _ => None,
+    }))
+}
+
 /// Removes the line that the lane is up, and a line that was cut short: from now on it is being taken down. This works
 /// on a full disk too.
 fn withdraw(site: &Site) -> Result<(), LaneError> {

@@ -240,7 +240,8 @@ impl Lanes {
     pub fn reunite(&self) {
         for spec in self.specs().unwrap_or_default() {
             let site = Site::of(&self.root, &spec);
-            if let Ok(Some(_lock)) = site.lock() {
+            let Ok(Some(_lock)) = site.lock() else { continue };
+            if journal::is_finished(&site).is_ok_and(|is_finished| !is_finished) {
                 // `clean` says what is wrong.
                 let _ = journal::reunite(&site);
             }

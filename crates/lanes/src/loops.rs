@@ -77,6 +77,11 @@ fn files() -> Result<Vec<(String, Inode)>, LaneError> {
     Ok(listed.lines().filter_map(file).collect())
 }
 
+/// As mounts and programs name a device.
+pub fn path(name: &str) -> String {
+    format!("/dev/{name}")
+}
+
 /// Detaches every device from this file, and waits until that is done.
 ///
 /// # Errors
@@ -84,7 +89,7 @@ fn files() -> Result<Vec<(String, Inode)>, LaneError> {
 pub fn detach(backing: &Path) -> Result<(), LaneError> {
     let deadline = Instant::now() + PATIENCE;
     for name in attached(backing)? {
-        tool::run("losetup", &["--detach", &format!("/dev/{name}")])?;
+        tool::run("losetup", &["--detach", &path(&name)])?;
     }
     while let Some(name) = attached(backing)?.first() {
         if Instant::now() >= deadline {

@@ -10,6 +10,7 @@ use super::{Lane, LaneSide, loops, namespace, own_program, throttle, tool};
 use crate::LaneError;
 use crate::error::DuringLane;
 use std::fs::{self, File};
+use std::path::Path;
 use std::time::Duration;
 
 /// The source of a FUSE export of qemu-storage-daemon in the list of mounts.
@@ -29,7 +30,7 @@ impl Builder<'_> {
         if self.spec.is_throttled() {
             // Users of the lane send its server requests; it is the server that reads and writes.
             let group = self.throttle(Some(&disk))?;
-            lane.parts.iter().try_for_each(|part| throttle::put(&group, part.pid))?;
+            limit(&group, &lane)?;
         }
         self.client(&mut lane)?;
         Ok(lane)
@@ -41,15 +42,13 @@ impl Builder<'_> {
         daemons.iter().try_for_each(|daemon| self.start(daemon, lane))
     }
 
-    /// Starts the server of a lane again whose server was killed, on what its disk has.
-    pub(super) fn restart_server(&mut self, lane: &Lane) -> Result<Lane, LaneError> {
+    /// Starts the server of a lane again whose server was killed, on what its disk has, with its limits.
+    pub(super) fn restart_server(&mut self, lane: &Lane, group: Option<&Path>) -> Result<Lane, LaneError> {
         let disk = lane.server_device.clone().unwrap_or_default();
         self.serve_files(&disk)?;
         let mut again = Lane { parts: Vec::new(), ..lane.clone() };
         self.server(&mut again, &disk)?;
-        if let Some(group) = &lane.group {
-            again.parts.iter().try_for_each(|part| throttle::put(group, part.pid))?;
-        }
+        group.map_or(Ok(()), |group| limit(group, &again))?;
         again.parts.extend(lane.parts.iter().filter(|part| part.side != LaneSide::Server).cloned());
         Ok(again)
     }
@@ -82,7 +81,7 @@ impl Builder<'_> {
         if has_files {
             let served = self.site.served();
             fs::create_dir(&served).during("make", &served)?;
-            self.journal.before(Undo::Mount { point: served, source: device(&disk) })?;
+            self.journal.before(Undo::Mount { point: served, source: loops::path(&disk) })?;
             self.serve_files(&disk)?;
         }
         Ok(disk)
@@ -90,7 +89,7 @@ impl Builder<'_> {
 
     /// Mounts the server's file system.
     fn serve_files(&self, disk: &str) -> Result<(), LaneError> {
-        build::mount_at(self.site, &self.site.served(), "xfs", &device(disk), &self.server_options()?)
+        build::mount_at(self.site, &self.site.served(), "xfs", &loops::path(disk), &self.server_options()?)
     }
 
     /// Options of mount for the server's file system.
@@ -155,9 +154,9 @@ impl Builder<'_> {
     }
 }
 
-/// As which the list of mounts names the server's disk.
-pub(super) fn device(disk: &str) -> String {
-    format!("/dev/{disk}")
+/// Puts the processes of a lane under its limits.
+fn limit(group: &Path, lane: &Lane) -> Result<(), LaneError> {
+    lane.parts.iter().try_for_each(|part| throttle::put(group, part.pid))
 }
 
 /// The link, which listens where the server would in the client's namespace.

@@ -5,7 +5,7 @@ use super::build::Builder;
 use super::journal::{LaneJournal, LaneState};
 use super::site::{LaneLock, POWER, SERVED, Site};
 use super::spec::Spec;
-use super::{Lane, LaneSide, Lanes, journal, mounts, namespace, network, not_up, process};
+use super::{Lane, LaneSide, Lanes, journal, loops, mounts, not_up, process};
 use crate::LaneError;
 use crate::error::DuringLane;
 use plimsoll_faults::serve::{self, DeviceOrder, OrderAnswer};
@@ -114,24 +114,23 @@ impl Lanes {
         let mut journal = LaneJournal::reopen(&site)?;
         let report = lane.cut(DeviceOrder::Outage(Cut { survival: Survival::Nothing, seed: 0 }))?;
         process::end_all_in(&site.namespace(LaneSide::Server))?;
-        let source = network::device(lane.server_device.as_deref().unwrap_or_default());
+        let source = loops::path(lane.server_device.as_deref().unwrap_or_default());
         mounts::unmount(&site.served(), &source)?;
         lane.done(DeviceOrder::Return)?;
+        let group = journal::group(&site)?;
         let told = &mut |_: &str| true;
-        let again =
-            Builder { site: &site, spec: &spec, bytes: 0, journal: &mut journal, told }.restart_server(&lane)?;
+        let mut builder = Builder { site: &site, spec: &spec, bytes: 0, journal: &mut journal, told };
+        let again = builder.restart_server(&lane, group.as_deref())?;
         journal.up(&again)?;
         Ok(report)
     }
 
-    /// Cuts the link between the client of a lane and its storage server, or mends it.
-    pub(super) fn set_link(&self, name: &str, carries: bool) -> Result<(), LaneError> {
-        let (site, _, _lock) = self.locked(name, Spec::is_network)?;
-        namespace::carry(&site, carries)
-    }
-
     /// The place of a lane that is up, and of which this is true.
-    fn locked(&self, name: &str, suits: impl Fn(&Spec) -> bool) -> Result<(Site, Spec, LaneLock), LaneError> {
+    pub(super) fn locked(
+        &self,
+        name: &str,
+        suits: impl Fn(&Spec) -> bool,
+    ) -> Result<(Site, Spec, LaneLock), LaneError> {
         let spec = Spec::parse(name)?;
         let site = Site::of(&self.root, &spec);
         match site.lock()?.filter(|_| suits(&spec)) {

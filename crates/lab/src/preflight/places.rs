@@ -89,33 +89,35 @@ fn can_fail(plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
         Storage::Lane(name) => Some(Spec::parse(name)?),
         Storage::Home | Storage::Directory(_) => None,
     };
-    let is_missing = |needs: FaultNeeds| match needs {
-        FaultNeeds::Nothing => false,
-        FaultNeeds::Device => !lane.as_ref().is_some_and(|spec| spec.is_volatile && !spec.is_network()),
-        FaultNeeds::Network => !lane.as_ref().is_some_and(Spec::is_network),
-        FaultNeeds::StorageServer => !lane.as_ref().is_some_and(Spec::has_restartable_server),
-    };
-    let Some(fault) = plan.crash.iter().flat_map(|rules| &rules.faults).find(|fault| is_missing(fault.needs())) else {
-        return Ok(());
-    };
-    let needed = match fault.needs() {
-        FaultNeeds::Nothing => return Ok(()),
-        FaultNeeds::Device => {
-            "a device of its own; accepted is a lane with device=volatile, as in lane = \"ext4,device=volatile\""
-        }
-        FaultNeeds::Network => "a network; accepted is a network lane, as in lane = \"nfs-files\"",
-        FaultNeeds::StorageServer => {
-            "a storage server whose device can lose its power; accepted is lane = \"nfs-files,device=volatile\""
-        }
-    };
+    let mut faults = plan.crash.iter().flat_map(|rules| &rules.faults);
+    let missing = faults.find_map(|fault| Some((fault.name(), lacks(lane.as_ref(), fault.needs())?)));
+    let Some((fault, needed)) = missing else { return Ok(()) };
     let found = match &variant.storage {
         Storage::Lane(name) => format!("the lane {name}"),
         Storage::Home => "Plimsoll's home".to_owned(),
         Storage::Directory(path) => path.display().to_string(),
     };
-    let problem =
-        format!("crash: the data of `{}` are in {found}, but the fault {} needs {needed}", variant.name, fault.name());
+    let problem = format!("crash: the data of `{}` are in {found}, but the fault {fault} needs {needed}", variant.name);
     Err(refused(nearest(variant, &["lane", "datadir", "workload.kind"]), problem))
+}
+
+/// What data on this lane lack for a fault, and what is accepted.
+fn lacks(lane: Option<&Spec>, needs: FaultNeeds) -> Option<&'static str> {
+    let (has_it, needed) = match needs {
+        FaultNeeds::Nothing => return None,
+        FaultNeeds::Device => (
+            lane.is_some_and(|spec| spec.is_volatile && !spec.is_network()),
+            "a device of its own; accepted is a lane with device=volatile, as in lane = \"ext4,device=volatile\"",
+        ),
+        FaultNeeds::Network => {
+            (lane.is_some_and(Spec::is_network), "a network; accepted is a network lane, as in lane = \"nfs-files\"")
+        }
+        FaultNeeds::StorageServer => (
+            lane.is_some_and(Spec::has_restartable_server),
+            "a storage server whose device can lose its power; accepted is lane = \"nfs-files,device=volatile\"",
+        ),
+    };
+    (!has_it).then_some(needed)
 }
 
 fn asks_for(plan: &LabPlan, fault: FaultKind) -> bool {

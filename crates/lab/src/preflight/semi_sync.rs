@@ -99,14 +99,7 @@ fn load(settings: &mut Settings, library: &str) -> Result<(), LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn settings(pairs: &[(&str, &str)]) -> Settings {
-        let mut settings = Settings::default();
-        for (name, value) in pairs {
-            settings.set(name, value, "a test").unwrap();
-        }
-        settings
-    }
+    use crate::settings::of_pairs as settings;
 
     #[test]
     fn what_mysql_has_in_libraries_is_loaded_beside_what_the_plan_loads() {

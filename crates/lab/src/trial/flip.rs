@@ -144,12 +144,7 @@ fn literal(name: &str, value: &str) -> Result<String, LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn settings(pairs: &[(&str, &str)]) -> Settings {
-        let mut settings = Settings::default();
-        pairs.iter().for_each(|(name, value)| settings.set(name, value, "plan").expect("a setting"));
-        settings
-    }
+    use crate::settings::of_pairs as settings;
 
     fn variables(pairs: &[(&str, &str)]) -> Variables {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

@@ -4,7 +4,7 @@ use super::super::daemon::{Daemon, Ready};
 use super::super::namespace;
 use super::super::site::Site;
 use super::super::spec::{Cache, Spec};
-use super::super::{LaneSide, served};
+use super::super::{LaneSide, loops, served};
 
 /// Of the Network Block Device protocol (IANA).
 pub const PORT: u16 = 10809;
@@ -16,7 +16,7 @@ pub(super) fn server(site: &Site, spec: &Spec, disk: &str) -> Vec<Daemon> {
     words.push(format!("--pidfile={}", pid_file.display()));
     let swallows = spec.cache == Some(Cache::Unsafe);
     words.extend(swallows.then(|| "--filter=cache".to_owned()));
-    words.extend(["file".to_owned(), format!("/dev/{disk}")]);
+    words.extend(["file".to_owned(), loops::path(disk)]);
     words.extend(swallows.then(|| "cache=unsafe".to_owned()));
     // In the foreground it would end with the process that started it (nbdkit 1.32).
     vec![Daemon { pid_file: Some(pid_file), ..Daemon::new(LaneSide::Server, "nbdkit", words, Ready::Ports(&[PORT])) }]

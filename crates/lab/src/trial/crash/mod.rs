@@ -188,10 +188,10 @@ fn bury(now: &mut UnderWay, target: &mut OpenTarget, fault: FaultKind) -> Result
 fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabError> {
     let lane = setup.directories.lane.as_ref();
     match fault {
-        // Nothing happened to the storage, or it was back before the server was killed.
-        FaultKind::Kill | FaultKind::Replica | FaultKind::Backup | FaultKind::Cut => return Ok(None),
-        // What its client still has in memory would hide what it lost.
-        FaultKind::ServerPower => {
+        // Nothing happened to the storage.
+        FaultKind::Kill | FaultKind::Replica | FaultKind::Backup => return Ok(None),
+        // What its client still has in memory would hide what it lost, or never got.
+        FaultKind::ServerPower | FaultKind::Cut => {
             return Ok(tree::settle(&setup.directories.data.data()).err().map(|error| error.to_string()));
         }
         FaultKind::Full => return make_room(of_lane(lane)?).map(|()| None),

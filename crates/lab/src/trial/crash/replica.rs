@@ -8,12 +8,12 @@ use super::super::watch::Watch;
 use super::super::watchdog::Victim;
 use super::super::{ServerSetup, UnderWay, limits};
 use super::environment;
+use super::strike::drawn;
 use crate::error::LabError;
 use crate::preflight::semi_sync::SemiSyncNames;
 use plimsoll_data::target::{OpenTarget, private_endpoint};
 use plimsoll_engine::control::Control;
 use plimsoll_lanes::cable::Cable;
-use plimsoll_load::seed::Rng;
 use plimsoll_model::crash::CutOff;
 use plimsoll_model::samples::Phase;
 use plimsoll_model::{FaultKind, Flavour, OpeningStep};
@@ -24,7 +24,7 @@ use plimsoll_server::{Opening, PrivateServer, Settings, TrialDirectory};
 use plimsoll_watch::{Event, Watcher};
 use plimsoll_wire::rows::TextRows;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ const ORIGIN: &str = "the fault replica";
 const NEVER: &str = "86400000";
 const LOOK: Duration = Duration::from_millis(20);
 /// The primary goes on for a time between these without its replica, milliseconds.
-const ALONE: (u64, u64) = (200, 1000);
+const ALONE: RangeInclusive<u64> = 200..=1000;
 /// A replica that has read everything and has applied nothing for this time has only the beginning of a transaction left.
 const IDLE: Duration = Duration::from_secs(2);
 /// What an applier says that has read everything.
@@ -170,7 +170,7 @@ impl Replica {
         let unreceived_bytes = (received.file == written.file).then(|| written.at.saturating_sub(received.at));
         let begun = Instant::now();
         pair.cable.cut();
-        thread::sleep(Duration::from_millis(Rng::new(seed, 1, 0).between(ALONE.0, ALONE.1)));
+        thread::sleep(drawn(seed, ALONE));
         // One whose time to wait is over has told clients of commits that no replica has.
         let semi_synchronous = both.status(both.names.status)?.as_deref() == Some("ON");
         Ok(CutOff { semi_synchronous, unreceived_bytes, cut_seconds: begun.elapsed().as_secs_f64() })
@@ -401,14 +401,7 @@ impl UnderWay<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn settings(pairs: &[(&str, &str)]) -> Settings {
-        let mut settings = Settings::default();
-        for (name, value) in pairs {
-            settings.set(name, value, "a test").unwrap();
-        }
-        settings
-    }
+    use crate::settings::of_pairs as settings;
 
     #[test]
     fn a_primary_keeps_what_the_plan_asks_for() {

@@ -77,34 +77,19 @@ impl Saboteur<'_> {
             replica: None,
             copy: None,
         };
-        if self.fault.kind == FaultKind::Backup {
-            return self.copies(begun, strike);
+        let done = self.happens(begun, &mut strike);
+        if self.fault.kind != FaultKind::Backup {
+            // Whatever came of it: nobody is to wait for a server whose storage is gone.
+            self.victim.kill();
         }
-        let done = self.do_to(&mut strike);
-        // Whatever came of it: nobody is to wait for a server whose storage is gone.
-        self.victim.kill();
-        done.map(|()| Some(strike))
+        Ok(done?.then_some(strike))
     }
 
-    /// Has the copy made; nothing happens to the server. `None` if the load, which has its own reason, ends before.
-    fn copies(&self, begun: Instant, strike: Strike) -> Result<Option<Strike>, LabError> {
-        let backup = self.backup.ok_or_else(|| super::environment("the trial has no place for a copy"))?;
-        let copied = backup.copy(self.is_over);
-        self.is_done.store(true, Ordering::Release);
-        match copied {
-            Err(LabError::Interrupted) => Ok(None),
-            Err(error) => Err(error),
-            Ok(copy) => {
-                let after_seconds = copy.begun.duration_since(begun).as_secs_f64();
-                Ok(Some(Strike { at: copy.begun, after_seconds, copy: Some(copy), ..strike }))
-            }
-        }
-    }
-
-    /// What goes wrong, until the server may be killed.
-    fn do_to(&self, strike: &mut Strike) -> Result<(), LabError> {
+    /// What happens to a load that has `begun`, until the server may be killed; false if its end came first.
+    fn happens(&self, begun: Instant, strike: &mut Strike) -> Result<bool, LabError> {
         match self.fault.kind {
-            FaultKind::Kill | FaultKind::Backup => self.victim.strike()?,
+            FaultKind::Kill => self.victim.strike()?,
+            FaultKind::Backup => return self.copies(begun, strike),
             FaultKind::Power | FaultKind::Torn | FaultKind::Reorder | FaultKind::Lying => {
                 // At once, as far as two processes can: the server first, so that it acknowledges nothing without a device.
                 self.victim.strike()?;
@@ -118,7 +103,7 @@ impl Saboteur<'_> {
                 self.recovers();
             }
             FaultKind::Cut => {
-                let gone = outage(self.fault.seed);
+                let gone = drawn(self.fault.seed, GONE);
                 strike.how = Some(format!("no link for {:.1} s", gone.as_secs_f64()));
                 self.disturb(Disturbance::Link(gone))?;
                 self.recovers();
@@ -140,7 +125,21 @@ impl Saboteur<'_> {
                 self.wait(AFTERMATH);
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Has the copy made. Its load, if that ends before, has its own reason.
+    fn copies(&self, begun: Instant, strike: &mut Strike) -> Result<bool, LabError> {
+        let backup = self.backup.ok_or_else(|| super::environment("the trial has no place for a copy"))?;
+        let copied = backup.copy(self.is_over);
+        self.is_done.store(true, Ordering::Release);
+        let copy = match copied {
+            Err(LabError::Interrupted) => return Ok(false),
+            copied => copied?,
+        };
+        strike.after_seconds = copy.begun.duration_since(begun).as_secs_f64();
+        (strike.at, strike.copy) = (copy.begun, Some(copy));
+        Ok(true)
     }
 
     /// Waits for the moment; when the first commit was seen.
@@ -212,9 +211,9 @@ fn unflushed(report: CutReport) -> UnflushedWrites {
     }
 }
 
-/// How long the link is gone.
-fn outage(seed: u64) -> Duration {
-    Duration::from_millis(Rng::new(seed, 1, 0).between(*GONE.start(), *GONE.end()))
+/// A time from this range of milliseconds.
+pub(super) fn drawn(seed: u64, range: RangeInclusive<u64>) -> Duration {
+    Duration::from_millis(Rng::new(seed, 1, 0).between(*range.start(), *range.end()))
 }
 
 /// How a device fails.
@@ -272,6 +271,6 @@ mod tests {
         let ways: std::collections::BTreeSet<&str> = (0..50).map(|seed| failing(seed).1).collect();
         assert_eq!(ways.len(), 4);
         assert_eq!(failing(7), failing(7));
-        assert!(outage(1) != outage(2) && outage(3) == outage(3));
+        assert!(drawn(1, GONE) != drawn(2, GONE) && drawn(3, GONE) == drawn(3, GONE));
     }
 }
