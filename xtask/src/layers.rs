@@ -35,6 +35,7 @@ pub const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-server", Ships(3)),
     ("plimsoll-record", Ships(3)),
     ("plimsoll-archive", Ships(4)),
+    ("plimsoll-fleet", Ships(4)),
     ("plimsoll-follow", Ships(4)),
     ("plimsoll-lanes", Ships(4)),
     ("plimsoll-script", Ships(4)),

@@ -67,6 +67,7 @@ pub fn serve(args: &LedgerArgs) -> anyhow::Result<()> {
         ignore_errors: Vec::new(),
         private: true,
         ask: None,
+        part: None,
         commits: log.clone(),
     };
     let run = Run::begin(spec, Arc::new(LedgerWorkload::new(&LedgerParameters::default())));

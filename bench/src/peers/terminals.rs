@@ -61,6 +61,7 @@ pub fn serve(args: &TerminalsArgs) -> anyhow::Result<()> {
         ignore_errors: Vec::new(),
         private: true,
         ask: None,
+        part: None,
         commits: None,
     };
     let run = Run::begin(spec, Arc::new(Paced::new(args.terminals)?));

@@ -20,7 +20,7 @@ use crate::workload::{Who, Workload};
 use mio::Waker;
 use plimsoll_host::sample::{cpu_wait, process_cpu};
 use plimsoll_load::recorder::Recorder;
-use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Peer, Readiness, Spent};
+use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, LocalLoad, Peer, Readiness, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::{Limit, Window};
 use std::cell::{Cell, RefCell};
@@ -63,7 +63,7 @@ impl Run {
     /// Starts the loops, which connect and prepare.
     pub fn begin<W: Workload>(mut spec: RunSpec, workload: Arc<W>) -> Run {
         spec.loops = spec.loops.clamp(1, spec.connections.max(1));
-        let loops = spec.loops;
+        let part = spec.part.clone().unwrap_or(0..spec.loops);
         let spec = Arc::new(spec);
         let epoch = Instant::now();
         if let Some(log) = &spec.commits {
@@ -79,12 +79,13 @@ impl Run {
         let (sender, events) = channel();
         let facts = LoadFacts {
             names: workload.catalogue().names,
-            loops,
+            loops: part.len(),
+            tellers: part.len(),
             open_loop: spec.is_open_loop(&*workload),
             warmup_ns: spec.warmup_ns,
             limit: spec.limit,
         };
-        let threads = (0..loops).map(|index| {
+        let threads = part.map(|index| {
             let (spec, workload, shared, sender) = (spec.clone(), workload.clone(), shared.clone(), sender.clone());
             let recycled = Arc::clone(&recycled);
             let name = format!("loop-{index}");
@@ -115,10 +116,16 @@ impl Run {
 
     /// Lets all connections begin; so long from now.
     pub fn start(&self) -> Duration {
-        let start_ns = self.epoch.elapsed().as_nanos() as u64 + START_IN_NS;
+        let begins_in = Duration::from_nanos(START_IN_NS);
+        self.start_at(Instant::now() + begins_in);
+        begins_in
+    }
+
+    /// Lets all connections begin at this time, or at once if it has passed.
+    pub fn start_at(&self, at: Instant) {
+        let start_ns = at.saturating_duration_since(self.epoch).as_nanos() as u64;
         self.shared.start_ns.store(start_ns, Ordering::Release);
         self.wake();
-        Duration::from_nanos(START_IN_NS)
     }
 
     /// Ends the window now.
@@ -186,6 +193,12 @@ impl LoadSource for Run {
 
     fn finish(self) {
         Run::finish(self);
+    }
+}
+
+impl LocalLoad for Run {
+    fn start_at(&mut self, at: Instant) {
+        Run::start_at(self, at);
     }
 }
 

@@ -6,6 +6,7 @@ use crate::statement::Protocol;
 use crate::workload::Workload;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A run as a value.
@@ -13,7 +14,10 @@ use std::sync::Arc;
 pub struct RunSpec {
     pub endpoint: Endpoint,
     pub connections: usize,
+    /// In all processes together.
     pub loops: usize,
+    /// The numbers of those that this process has; `None` for all of them.
+    pub part: Option<Range<usize>>,
     pub arrivals: Arrivals,
     pub limit: Limit,
     pub warmup_ns: u64,

@@ -1,10 +1,9 @@
 //! From the start of a load to its last answer.
 
 use crate::{Account, SeriesWriter};
+use plimsoll_load::assembly::{Assembly, WholeSecond};
 use plimsoll_load::recorder::LoopTotals;
-use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource};
-use plimsoll_load::tally::Tally;
-use plimsoll_measures::summarise::Assembly;
+use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, MachineSample};
 use plimsoll_record::{EarlyEnd, RecordError};
 use plimsoll_watch::Watcher;
 use std::time::{Duration, Instant};
@@ -58,19 +57,20 @@ pub fn follow(
         account,
         series,
         watcher,
-        assembly: Assembly::new(facts.loops),
+        assembly: Assembly::new(facts.tellers),
         totals: LoopTotals::new(facts.names.shape()),
         facts,
         drained: 0,
+        lost: 0,
         ended: None,
     };
     follower.until_over();
-    let is_drained = follower.drained == follower.facts.loops;
-    if !is_drained {
+    let is_drained = follower.drained == follower.facts.tellers;
+    if follower.drained + follower.lost < follower.facts.tellers {
         follower.fail("a loop did not come to its end".to_owned());
     }
-    for tally in follower.assembly.rest() {
-        follower.second(&tally);
+    for second in follower.assembly.rest() {
+        follower.second(&second);
     }
     Followed { totals: follower.totals, is_drained, ended: follower.ended }
 }
@@ -84,15 +84,16 @@ struct Follower<'a> {
     assembly: Assembly,
     totals: LoopTotals,
     drained: usize,
+    lost: usize,
     ended: Option<Ended>,
 }
 
 impl Follower<'_> {
-    /// Until every loop is drained or gone, or has had its time.
+    /// Until every teller is drained or gone, or has had its time.
     fn until_over(&mut self) {
         let mut stopping: Option<Instant> = None;
         let mut leaving = 0;
-        while self.drained < self.facts.loops {
+        while self.drained + self.lost < self.facts.tellers {
             let event = self.source.next(LOOK);
             // The last word of one that is gone may still be on its way.
             let gone = if event.is_none() { leaving } else { 0 };
@@ -112,7 +113,7 @@ impl Follower<'_> {
                     self.source.stop();
                     Instant::now()
                 });
-                if self.drained + gone >= self.facts.loops || since.elapsed() > ENDS_WITHIN {
+                if self.drained + self.lost + gone >= self.facts.tellers || since.elapsed() > ENDS_WITHIN {
                     return;
                 }
             }
@@ -122,15 +123,17 @@ impl Follower<'_> {
     fn take(&mut self, event: Option<LoadEvent>) {
         match event {
             Some(LoadEvent::Interval(tally)) => {
-                let (whole, spent) = self.assembly.add(*tally);
-                if let Some(spent) = spent {
+                if let Some(spent) = self.assembly.add(*tally) {
                     self.source.recycle(spent);
                 }
-                if let Some(whole) = whole {
-                    self.second(&whole);
-                    self.source.recycle(whole);
-                }
+                self.whole_seconds();
             }
+            Some(LoadEvent::Lost { from_ns }) => {
+                self.lost += 1;
+                self.assembly.lose(from_ns);
+                self.whole_seconds();
+            }
+            Some(LoadEvent::Machine(sample)) => self.machine(&sample),
             Some(LoadEvent::Drained(totals)) => {
                 self.drained += 1;
                 self.totals.add(totals);
@@ -146,10 +149,27 @@ impl Follower<'_> {
         }
     }
 
+    fn whole_seconds(&mut self) {
+        while let Some(whole) = self.assembly.next_whole() {
+            self.second(&whole);
+            self.source.recycle(whole.tally);
+        }
+    }
+
     /// A recording that cannot be written ends the load, with the first reason.
-    fn second(&mut self, tally: &Tally) {
+    fn second(&mut self, second: &WholeSecond) {
         let spent = self.source.spent();
-        if let Err(error) = self.series.second(tally, &self.facts, spent, self.account, self.watcher) {
+        let recorded = self.series.second(second, &self.facts, spent, self.account, self.watcher);
+        self.is_recorded(recorded);
+    }
+
+    fn machine(&mut self, sample: &MachineSample) {
+        let recorded = self.series.machine(sample);
+        self.is_recorded(recorded);
+    }
+
+    fn is_recorded(&mut self, recorded: Result<(), RecordError>) {
+        if let Err(error) = recorded {
             self.ended.get_or_insert(Ended::Unrecorded(error));
         }
     }

@@ -14,19 +14,20 @@ pub enum NotReady {
     Ended,
 }
 
-/// Waits until every loop has all its connections; what they say together.
+/// Waits until all loops have their connections; what they say together.
 ///
 /// # Errors
 /// The first reason why that will not be.
 pub fn until_ready(source: &mut dyn LoadSource, watcher: &dyn Watcher) -> Result<Readiness, NotReady> {
     let (mut ready, mut all, mut silent) = (0, Readiness::default(), false);
-    while ready < source.facts().loops {
+    while ready < source.facts().tellers {
         match source.next(LOOK) {
             Some(LoadEvent::Ready(readiness)) => {
                 ready += 1;
                 all.add(readiness);
             }
             Some(LoadEvent::Failed(why)) => return Err(NotReady::Failed(why)),
+            Some(LoadEvent::Lost { .. }) => return Err(NotReady::Ended),
             _ if watcher.interrupted() => return Err(NotReady::Interrupted),
             // Its last word may still be on its way.
             None if source.ended() > 0 && std::mem::replace(&mut silent, true) => return Err(NotReady::Ended),

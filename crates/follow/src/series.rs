@@ -1,10 +1,11 @@
 //! The series of a trial, which a load adds its seconds to.
 
 use crate::{Account, FollowedSecond, Seen};
-use plimsoll_load::source::{LoadFacts, Spent};
+use plimsoll_load::assembly::WholeSecond;
+use plimsoll_load::source::{LoadFacts, MachineSample, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_measures::summarise;
-use plimsoll_model::samples::{Interval, Phase};
+use plimsoll_model::samples::{AgentSample, Interval, Phase};
 use plimsoll_record::{RecordError, TrialWriter};
 use plimsoll_watch::Watcher;
 
@@ -25,17 +26,32 @@ impl SeriesWriter<'_> {
     /// The recording cannot be written; the second is counted and shown all the same.
     pub fn second(
         &mut self,
-        tally: &Tally,
+        second: &WholeSecond,
         facts: &LoadFacts,
         spent: Option<Spent>,
         account: &mut dyn Account,
         watcher: &mut dyn Watcher,
     ) -> Result<(), RecordError> {
-        let interval = self.interval(tally, facts);
+        let WholeSecond { tally, missing } = second;
+        let interval = Interval { missing: *missing as u64, ..self.interval(tally, facts) };
         let end_ns = self.on_series(tally.end_ns);
         let second = FollowedSecond { tally, names: &facts.names, interval: &interval, end_ns, spent };
         let seen = account.second(&second, watcher);
         self.record(tally, &interval, &seen, facts)
+    }
+
+    /// Records what the machine of an agent did.
+    ///
+    /// # Errors
+    /// The recording cannot be written.
+    pub fn machine(&mut self, sample: &MachineSample) -> Result<(), RecordError> {
+        let MachineSample { agent, end_ns, cpu, host } = sample;
+        self.writer.agent(&AgentSample {
+            t_ns: self.on_series(*end_ns),
+            agent: agent.clone(),
+            cpu_us: cpu.as_micros() as u64,
+            host: host.clone(),
+        })
     }
 
     fn interval(&self, tally: &Tally, facts: &LoadFacts) -> Interval {

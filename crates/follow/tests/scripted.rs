@@ -27,7 +27,7 @@ struct Script {
 fn script(events: impl IntoIterator<Item = Option<LoadEvent>>) -> Script {
     let names = Names { transactions: &["pay"], statements: vec!["select"], counters: &[] };
     let limit = Limit::Time(2 * SECOND_NS);
-    let facts = LoadFacts { names, loops: 2, open_loop: false, warmup_ns: 0, limit };
+    let facts = LoadFacts { names, loops: 2, tellers: 2, open_loop: false, warmup_ns: 0, limit };
     Script { facts, events: events.into_iter().collect(), gone: 0, last: Vec::new(), stops: 0 }
 }
 

@@ -6,7 +6,7 @@ use crate::order_entry;
 use plimsoll_data::check::verdict;
 use plimsoll_data::dataset::{DatasetState, Marker};
 use plimsoll_data::target::OpenTarget;
-use plimsoll_engine::Workload;
+use plimsoll_engine::{Run, RunSpec, Workload};
 use plimsoll_model::NamedScalars;
 use plimsoll_model::summary::Point;
 use plimsoll_script::Scripted;
@@ -15,13 +15,19 @@ use plimsoll_workloads::ledger::LedgerWorkload;
 use plimsoll_workloads::oltp::Oltp;
 use plimsoll_workloads::smack::Smack;
 use plimsoll_workloads::smack::report::{Queries, original_figures};
+use plimsoll_workloads::tpcc::Tpcc;
 use plimsoll_workloads::{oltp, smack};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What to run.
 pub struct WorkloadAdapter<'a, W> {
-    /// Makes the workload for each load point, since some continue where the previous one left the data.
-    pub make: &'a dyn Fn(&mut OpenTarget) -> Result<W, LabError>,
+    /// Asks what the workload has to know of its data, before each load point: some continue where the previous one
+    /// left them.
+    pub ask: &'a dyn Fn(&mut OpenTarget) -> Result<Asked, LabError>,
+    /// Makes the workload that knows it.
+    pub build: &'a dyn Fn(&Asked) -> Result<W, LabError>,
     /// Inspects the data before a load point.
     pub before: &'a dyn Fn(&mut OpenTarget) -> Result<(), LabError>,
     /// Inspects them afterwards, and says what the point means for this workload.
@@ -30,6 +36,10 @@ pub struct WorkloadAdapter<'a, W> {
     pub params: NamedScalars,
     /// The dataset that a writing workload leaves changed.
     pub family: &'a str,
+    /// What its data were loaded with, and by which seed, as far as that is known.
+    pub loaded: Option<(NamedScalars, u64)>,
+    /// The seed of the run, whatever that of a round is.
+    pub run_seed: u64,
     /// The script whose load is made in a process of its own.
     pub apart: Option<&'a Scripted>,
 }
@@ -37,12 +47,42 @@ pub struct WorkloadAdapter<'a, W> {
 impl<'a, W> WorkloadAdapter<'a, W> {
     /// Of a workload that inspects nothing.
     fn plain(
-        make: &'a dyn Fn(&mut OpenTarget) -> Result<W, LabError>,
-        params: NamedScalars,
-        family: &'a str,
+        ask: &'a dyn Fn(&mut OpenTarget) -> Result<Asked, LabError>,
+        build: &'a dyn Fn(&Asked) -> Result<W, LabError>,
+        of: OfData<'a>,
     ) -> WorkloadAdapter<'a, W> {
-        WorkloadAdapter { make, before: &|_| Ok(()), after: &|_, _| Ok(()), params, family, apart: None }
+        let OfData { params, family, loaded, run_seed } = of;
+        let (before, after) = (&|_: &mut OpenTarget| Ok(()), &|_: &mut OpenTarget, _: &mut Outcome| Ok(()));
+        WorkloadAdapter { ask, build, before, after, params, family, loaded, run_seed, apart: None }
     }
+
+    /// Asks and makes the workload.
+    ///
+    /// # Errors
+    /// Those of the server.
+    pub fn make(&self, target: &mut OpenTarget) -> Result<W, LabError> {
+        (self.build)(&(self.ask)(target)?)
+    }
+}
+
+/// What an adapter is told of the workload and its data.
+struct OfData<'a> {
+    params: NamedScalars,
+    family: &'a str,
+    loaded: Option<(NamedScalars, u64)>,
+    run_seed: u64,
+}
+
+/// What a workload has to know of its data: asked by SQL once, however many processes make the load.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asked {
+    #[default]
+    Nothing,
+    /// The highest id that is in use.
+    LastId(u64),
+    /// All keys of a table that another tool loaded.
+    Keys(Vec<String>),
 }
 
 /// Checks that the tables exist and have the right columns, before a run starts.
@@ -85,69 +125,121 @@ pub fn with_chosen<E: WithWorkload>(
     seed: u64,
     purpose: E,
 ) -> Result<E::Output, LabError> {
-    let (params, family) = (chosen.printable(), chosen.family());
-    let of_data = marker.map(|marker| marker.description.seed);
+    let loaded = marker.map(|marker| marker.description.loaded());
+    let of_data = loaded.map(|loaded| loaded.seed);
+    let of = OfData {
+        params: chosen.printable(),
+        family: chosen.family(),
+        loaded: loaded.map(|loaded| (loaded.parameters.clone(), loaded.seed)),
+        run_seed: seed,
+    };
     match chosen {
         ChosenWorkload::Oltp(kind, parameters) => {
-            let make = |target: &mut OpenTarget| make_oltp(target, *kind, parameters);
-            purpose.with(target, &WorkloadAdapter::plain(&make, params, family))
+            let ask = |target: &mut OpenTarget| ask_oltp(target, *kind, parameters);
+            let build = |asked: &Asked| Ok(oltp(*kind, parameters, asked));
+            purpose.with(target, &WorkloadAdapter::plain(&ask, &build, of))
         }
         ChosenWorkload::Smack(kind, parameters) => {
-            let make = |target: &mut OpenTarget| make_smack(target, *kind, parameters, of_data);
+            let ask = |target: &mut OpenTarget| ask_smack(target, parameters, of_data);
+            let build = |asked: &Asked| smack(*kind, parameters, asked, of_data);
             let after = |_: &mut OpenTarget, outcome: &mut Outcome| {
                 outcome.point.original_listing = Some(smack_listing(*kind, &outcome.point));
                 Ok(())
             };
-            purpose.with(target, &WorkloadAdapter { after: &after, ..WorkloadAdapter::plain(&make, params, family) })
+            purpose.with(target, &WorkloadAdapter { after: &after, ..WorkloadAdapter::plain(&ask, &build, of) })
         }
         ChosenWorkload::Ledger(parameters) => {
-            let make = |_: &mut OpenTarget| Ok(LedgerWorkload::new(parameters));
-            purpose.with(target, &WorkloadAdapter::plain(&make, params, family))
+            let build = |_: &Asked| Ok(LedgerWorkload::new(parameters));
+            purpose.with(target, &WorkloadAdapter::plain(&ask_nothing, &build, of))
         }
         ChosenWorkload::OrderEntry(parameters) => {
             let orders = order_entry::OrderEntryAdapter::new(parameters, of_data, seed, marker.is_some());
-            let adapter = WorkloadAdapter {
-                make: &|_| Ok(orders.workload()),
-                before: &|target| orders.before(target),
-                after: &|target, outcome| orders.after(target, outcome),
-                params,
-                family,
-                apart: None,
-            };
-            purpose.with(target, &adapter)
+            let (before, after) = (
+                |target: &mut OpenTarget| orders.before(target),
+                |target: &mut OpenTarget, outcome: &mut Outcome| orders.after(target, outcome),
+            );
+            let build = |_: &Asked| Ok(orders.workload());
+            let plain = WorkloadAdapter::plain(&ask_nothing, &build, of);
+            purpose.with(target, &WorkloadAdapter { before: &before, after: &after, ..plain })
         }
     }
 }
 
-/// The workload, which continues after the ids that earlier runs used.
-fn make_oltp(
+/// A workload for which nothing has to be asked.
+fn ask_nothing(_: &mut OpenTarget) -> Result<Asked, LabError> {
+    Ok(Asked::Nothing)
+}
+
+/// The ids that earlier runs used.
+fn ask_oltp(
     target: &mut OpenTarget,
     kind: oltp::OltpKind,
     parameters: &oltp::OltpParameters,
-) -> Result<Oltp, LabError> {
-    let mut workload = Oltp::new(kind, parameters);
-    if let Some(query) = workload.continuation_query() {
-        let failed = |failure| LabError::sql("asking which ids are in use", &failure);
-        let rows = target.control.rows(&query).map_err(failed)?;
-        workload.continue_after(rows.single().and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0) as u64);
-    }
-    Ok(workload)
+) -> Result<Asked, LabError> {
+    let Some(query) = Oltp::new(kind, parameters).continuation_query() else { return Ok(Asked::Nothing) };
+    let failed = |failure| LabError::sql("asking which ids are in use", &failure);
+    let rows = target.control.rows(&query).map_err(failed)?;
+    Ok(Asked::LastId(rows.single().and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0) as u64))
 }
 
-/// The workload with the keys of the load; for a table that another tool loaded, they are queried.
-fn make_smack(
+/// The workload, which continues after the ids that earlier runs used.
+fn oltp(kind: oltp::OltpKind, parameters: &oltp::OltpParameters, asked: &Asked) -> Oltp {
+    let mut workload = Oltp::new(kind, parameters);
+    if let Asked::LastId(last) = asked {
+        workload.continue_after(*last);
+    }
+    workload
+}
+
+/// The keys of a table that another tool loaded; of one of ours the seed says them.
+fn ask_smack(
     target: &mut OpenTarget,
-    kind: smack::SmackKind,
     parameters: &smack::SmackParameters,
     seed: Option<u64>,
-) -> Result<Smack, LabError> {
-    if let Some(seed) = seed {
-        return Ok(Smack::new(kind, parameters, seed));
+) -> Result<Asked, LabError> {
+    if seed.is_some() {
+        return Ok(Asked::Nothing);
     }
     let failed = |failure| LabError::sql("asking for the keys", &failure);
     let rows = target.control.rows(&Smack::key_query(parameters)).map_err(failed)?;
-    let keys = rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).map(String::into_bytes);
-    Ok(Smack::with_keys(kind, keys.collect())?)
+    Ok(Asked::Keys(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()))
+}
+
+/// The workload with its keys.
+fn smack(
+    kind: smack::SmackKind,
+    parameters: &smack::SmackParameters,
+    asked: &Asked,
+    seed: Option<u64>,
+) -> Result<Smack, LabError> {
+    match (seed, asked) {
+        (Some(seed), _) => Ok(Smack::new(kind, parameters, seed)),
+        (None, Asked::Keys(keys)) => {
+            Ok(Smack::with_keys(kind, keys.iter().map(|key| key.clone().into_bytes()).collect())?)
+        }
+        (None, _) => Ok(Smack::with_keys(kind, Vec::new())?),
+    }
+}
+
+/// Begins the chosen workload's load as `spec` has it, on data of this seed: what was asked of them is known.
+///
+/// # Errors
+/// The workload cannot be made of what is known.
+pub fn begin_chosen(
+    spec: RunSpec,
+    chosen: &ChosenWorkload,
+    asked: &Asked,
+    of_data: Option<u64>,
+    run_seed: u64,
+) -> Result<Run, LabError> {
+    Ok(match chosen {
+        ChosenWorkload::Oltp(kind, parameters) => Run::begin(spec, Arc::new(oltp(*kind, parameters, asked))),
+        ChosenWorkload::Smack(kind, parameters) => {
+            Run::begin(spec, Arc::new(smack(*kind, parameters, asked, of_data)?))
+        }
+        ChosenWorkload::Ledger(parameters) => Run::begin(spec, Arc::new(LedgerWorkload::new(parameters))),
+        ChosenWorkload::OrderEntry(parameters) => Run::begin(spec, Arc::new(Tpcc::new(parameters, of_data, run_seed))),
+    })
 }
 
 /// The point as super-smack prints it. Its wall time includes connecting; Plimsoll's does not.

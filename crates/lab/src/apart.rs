@@ -155,6 +155,7 @@ impl Apart {
         LoadFacts {
             names: Scripted::counts().names,
             loops: spec.loops,
+            tellers: spec.loops,
             open_loop: spec.arrivals.rate().is_some(),
             warmup_ns: spec.warmup_ns,
             limit: spec.limit,

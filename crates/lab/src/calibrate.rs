@@ -76,6 +76,7 @@ pub fn calibrate(home: &Home, seconds: f64, watcher: &mut dyn Watcher) -> Result
         ignore_errors: Vec::new(),
         private: true,
         ask: None,
+        part: None,
         commits: None,
     };
     let run = Run::begin(spec, Arc::new(Null));

@@ -10,6 +10,7 @@ pub mod calibrate;
 mod command;
 pub mod error;
 pub mod execute;
+pub mod fleet;
 pub mod journal;
 mod limits;
 pub mod load_point;

@@ -76,6 +76,7 @@ mod tests {
             report_interval_seconds: 1,
             check: false,
             repeat_disturbed: false,
+            fleet: None,
         }
     }
 

@@ -10,6 +10,7 @@ pub(crate) use observed::ObservedLoad;
 use plimsoll_data::epitaph::with_epitaph;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::CommitLog;
+use plimsoll_fleet::Fleet;
 use plimsoll_follow::{Followed, NotReady, SeriesWriter, follow, until_ready};
 use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::source::{LoadFacts, LoadSource, Readiness};
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What circumstances of a load point.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Circumstances<'c> {
     /// What one loop of the load can do at most, queries per second.
     pub ceiling: Option<f64>,
@@ -39,6 +40,8 @@ pub struct Circumstances<'c> {
     pub ask: Option<&'static str>,
     /// Where commits are written down as clients are told of them; only by a load of this process.
     pub commits: Option<&'c Arc<CommitLog>>,
+    /// The agents that make the load; `None` if this process does.
+    pub fleet: Option<&'c Fleet>,
 }
 
 pub struct Outcome {
@@ -85,14 +88,15 @@ fn named(names: &[&'static str], counts: &[u64]) -> Vec<(&'static str, u64)> {
     names.iter().copied().zip(counts.iter().copied()).collect()
 }
 
-/// Runs one load point and records it. `begin` makes its load, and is told what to ask as [`Circumstances::ask`] has it.
+/// Runs one load point and records it. `begin` makes its load: it is told what to ask as [`Circumstances::ask`] has it, and
+/// whether somebody has interrupted it.
 ///
 /// # Errors
 /// Only if there is nothing to sum up: the server did not answer, or no connection could be made. Everything else is an
 /// [`Outcome`] that says why it ended.
 pub fn trial<S: LoadSource>(
     target: &mut OpenTarget,
-    begin: impl FnOnce(Option<&'static str>) -> Result<S, LabError>,
+    begin: impl FnOnce(Option<&'static str>, &dyn Fn() -> bool) -> Result<S, LabError>,
     point: LoadPoint,
     circumstances: Circumstances,
     writer: &mut TrialWriter,
@@ -100,11 +104,13 @@ pub fn trial<S: LoadSource>(
 ) -> Result<Outcome, LabError> {
     target.keep_control();
     let round_trip = round_trip(&mut target.control)?;
-    let mut source = begin(circumstances.ask)?;
+    let mut source = begin(circumstances.ask, &|| watcher.interrupted())?;
     let driven = drive(&mut source, target, point, circumstances, writer, watcher);
-    let facts = source.facts().clone();
+    let (facts, agents) = (source.facts().clone(), source.agents());
     source.finish();
-    Ok(driven?.outcome(&facts, circumstances.ceiling, Some(round_trip)))
+    let mut outcome = driven?.outcome(&facts, circumstances.ceiling, Some(round_trip));
+    outcome.point.agents = agents;
+    Ok(outcome)
 }
 
 /// A load that has come to its end, whichever.

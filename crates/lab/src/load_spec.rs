@@ -35,6 +35,7 @@ pub(crate) fn spec_of(endpoint: Endpoint, private: bool, plan: &RunPlan, point: 
         ignore_errors: plan.ignore_errors.clone(),
         private,
         ask: None,
+        part: None,
         commits: None,
     }
 }

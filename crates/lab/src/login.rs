@@ -64,7 +64,7 @@ impl Login {
 
     /// What the URL leaves open is taken from the option file, if that is about this server. For how the connection is
     /// protected, the file takes precedence over the plan.
-    fn completed(&self, url: Url) -> Url {
+    pub(crate) fn completed(&self, url: Url) -> Url {
         match &self.file {
             Some(file) if file.place() == url.place() => {
                 let protected = Url { user: url.user.clone(), database: url.database.clone(), ..file.clone() };

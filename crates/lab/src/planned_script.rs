@@ -1,6 +1,6 @@
 //! A variant whose load is a script of somebody's own, on the data of a workload.
 
-use crate::adapter::WorkloadAdapter;
+use crate::adapter::{Asked, WorkloadAdapter};
 use crate::apart::look_at;
 use crate::error::{LabError, refused};
 use crate::load_point::Outcome;
@@ -38,11 +38,14 @@ pub fn with_adapter<T>(script: Script, task: impl FnOnce(&WorkloadAdapter<Script
     let params = script.options.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
     let scripted = Scripted::new(script);
     task(&WorkloadAdapter {
-        make: &|_: &mut OpenTarget| Ok(scripted.clone()),
+        ask: &|_: &mut OpenTarget| Ok(Asked::Nothing),
+        build: &|_: &Asked| Ok(scripted.clone()),
         before: &|_: &mut OpenTarget| Ok(()),
         after: &|_: &mut OpenTarget, _: &mut Outcome| Ok(()),
         params,
         family: "",
+        loaded: None,
+        run_seed: 0,
         apart: Some(&scripted),
     })
 }

@@ -4,6 +4,7 @@ use crate::adapter::{WithWorkload, WorkloadAdapter, with_chosen};
 use crate::apart::{Apart, Assignment};
 use crate::calibrate;
 use crate::error::LabError;
+use crate::fleet::{self, PlannedLoad};
 use crate::limits;
 use crate::load_point::{self, Circumstances};
 use crate::load_spec::spec;
@@ -15,6 +16,7 @@ use plimsoll_data::dataset::{self, DatasetState, Marker};
 use plimsoll_data::size::data_bytes;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::{Run, RunSpec, Workload};
+use plimsoll_fleet::{Fleet, LoopRange};
 use plimsoll_host::Home;
 use plimsoll_measures::caveats;
 use plimsoll_model::summary::TargetFacts;
@@ -87,6 +89,7 @@ fn run<W: Workload>(
     naming: &Naming,
     watcher: &mut dyn Watcher,
 ) -> Result<Points, LabError> {
+    let fleet = fleet::join(plan.fleet.as_ref())?;
     let variables = settings::variables(target)?;
     let effective = settings::recorded(target, &variables);
     let mut caveats: Vec<Caveat> =
@@ -104,6 +107,7 @@ fn run<W: Workload>(
     let mut points = Points {
         record: RunRecord::create(home, plan, naming, facts)?,
         ceiling: calibrate::read(home).map(|found| found.queries_per_second),
+        fleet,
     };
     points.all(target, plan, adapter, watcher)?;
     Ok(points)
@@ -121,7 +125,7 @@ pub(crate) fn make_ready<W: Workload>(
 ) -> Result<(), LabError> {
     plan.check()?;
     limits::open_files(plan)?;
-    let workload = (adapter.make)(target)?;
+    let workload = adapter.make(target)?;
     let changes_data = workload.catalogue().changes_data();
     server_limits(target, plan, &workload, variables)?;
     if changes_data {
@@ -144,18 +148,30 @@ pub(crate) fn one_point<W: Workload>(
     watcher: &mut dyn Watcher,
 ) -> Result<load_point::Outcome, LabError> {
     let spec = spec(target, plan, &point);
-    let workload = Arc::new((adapter.make)(target)?);
+    let asked = (adapter.ask)(target)?;
+    let workload = (adapter.build)(&asked)?;
     (adapter.before)(target)?;
-    let mut outcome = match adapter.apart {
-        Some(scripted) => {
-            let assignment = Assignment::new(scripted, plan, point, target);
-            let facts = Apart::facts_of(&spec);
-            let begin = |ask| Apart::begin(assignment, ask, facts, scripted.drawn.clone());
+    let mut outcome = match (circumstances.fleet, adapter.apart) {
+        (Some(fleet), _) => {
+            let load = PlannedLoad { plan, point, adapter, asked: &asked, spec: &spec };
+            let assigned = load.assigned(target)?;
+            let facts = load.facts(&workload);
+            let begin = |ask, is_interrupted: &dyn Fn() -> bool| {
+                let assign = |range: &LoopRange| assigned.text(range, ask);
+                Ok(fleet.begin(facts, plan.loops, point.connections, &assign, is_interrupted)?)
+            };
             load_point::trial(target, begin, point, circumstances, writer, watcher)?
         }
-        None => {
+        (None, Some(scripted)) => {
+            let assignment = Assignment::new(scripted, plan, point, target);
+            let facts = Apart::facts_of(&spec);
+            let begin = |ask, _: &dyn Fn() -> bool| Apart::begin(assignment, ask, facts, scripted.drawn.clone());
+            load_point::trial(target, begin, point, circumstances, writer, watcher)?
+        }
+        (None, None) => {
             let commits = circumstances.commits.cloned();
-            let begin = |ask| Ok(Run::begin(RunSpec { ask, commits, ..spec }, workload));
+            let begin =
+                |ask, _: &dyn Fn() -> bool| Ok(Run::begin(RunSpec { ask, commits, ..spec }, Arc::new(workload)));
             load_point::trial(target, begin, point, circumstances, writer, watcher)?
         }
     };
@@ -197,6 +213,7 @@ struct Points {
     record: RunRecord,
     /// Queries per second that the load generator itself reaches on this machine, where that was measured.
     ceiling: Option<f64>,
+    fleet: Option<Fleet>,
 }
 
 impl Points {
@@ -294,7 +311,8 @@ impl Points {
     ) -> Result<MeasuredRound, LabError> {
         let point = plan.points[index];
         let plan = &RunPlan { seed: seed(plan, round), ..plan.clone() };
-        let circumstances = Circumstances { ceiling: self.ceiling, ..Circumstances::default() };
+        let circumstances =
+            Circumstances { ceiling: self.ceiling, fleet: self.fleet.as_ref(), ..Circumstances::default() };
         let mut writer = self.record.trial(plan, point, round)?;
         if target.is_private() {
             writer.my_cnf(&target.settings.rendered(&[]))?;

@@ -249,6 +249,7 @@ impl Server {
             report_interval_seconds: 0,
             check: false,
             repeat_disturbed: false,
+            fleet: None,
         };
         let naming = Naming { recording: "validation", kind: Plan::Run, tool_version: env!("CARGO_PKG_VERSION") };
         let finished = run_chosen(&mut self.target, &self.home, &plan, &chosen, marker.as_ref(), &naming, watcher)?;

@@ -7,9 +7,9 @@ use crate::run_record::{FinishedRun, Naming, RunFacts, RunRecord};
 use crate::settings;
 use plimsoll_follow::SeriesWriter;
 use plimsoll_host::Home;
+use plimsoll_load::assembly::WholeSecond;
 use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::source::{LoadFacts, Readiness, Spent};
-use plimsoll_load::tally::Tally;
 use plimsoll_measures::caveats;
 use plimsoll_model::summary::TargetFacts;
 use plimsoll_model::{Flavour, Scalar};
@@ -58,9 +58,9 @@ impl WitnessedRun {
     ///
     /// # Errors
     /// [`LabError::Record`] if it cannot be written; it is counted.
-    pub fn second(&mut self, tally: &Tally, spent: Option<Spent>) -> Result<(), LabError> {
+    pub fn second(&mut self, second: &WholeSecond, spent: Option<Spent>) -> Result<(), LabError> {
         let mut series = SeriesWriter { writer: &mut self.writer, before_ns: 0, phase: None };
-        Ok(series.second(tally, &self.facts, spent, &mut self.observed, &mut Unwatched)?)
+        Ok(series.second(second, &self.facts, spent, &mut self.observed, &mut Unwatched)?)
     }
 
     /// Sums up what all loops together have counted, and closes the recording.

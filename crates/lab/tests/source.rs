@@ -102,6 +102,7 @@ fn spec(socket: &Path, limit: Limit, ask: Option<&'static str>) -> RunSpec {
         ignore_errors: Vec::new(),
         private: true,
         ask,
+        part: None,
         commits: None,
     }
 }
@@ -183,7 +184,8 @@ impl Elsewhere {
         }
         let child = command.spawn().unwrap();
         let (orders, _) = listener.accept().unwrap();
-        let facts = LoadFacts { names: Mixed.catalogue().names, loops: 0, open_loop: false, warmup_ns: 0, limit };
+        let facts =
+            LoadFacts { names: Mixed.catalogue().names, loops: 0, tellers: 0, open_loop: false, warmup_ns: 0, limit };
         let told = ToldLoad::begin(orders, facts, Duration::from_secs(60)).unwrap();
         Elsewhere { told, child }
     }
@@ -270,13 +272,13 @@ impl Stage {
     fn elsewhere(&mut self, limit: Limit, dies: bool) -> (Outcome, BTreeMap<String, Vec<(u64, u64)>>) {
         let place = self.place.path().to_owned();
         symlink(&self.socket, place.join("server")).unwrap();
-        self.trial(|_| Ok(Elsewhere::begin(&place, limit, dies)))
+        self.trial(|_, _| Ok(Elsewhere::begin(&place, limit, dies)))
     }
 
     /// What a load comes to, and the histograms that its trial has recorded, as the counts of their buckets.
     fn trial<S: LoadSource>(
         &mut self,
-        begin: impl FnOnce(Option<&'static str>) -> Result<S, LabError>,
+        begin: impl FnOnce(Option<&'static str>, &dyn Fn() -> bool) -> Result<S, LabError>,
     ) -> (Outcome, BTreeMap<String, Vec<(u64, u64)>>) {
         let home = servers::home();
         let manifest =
@@ -336,7 +338,7 @@ fn counts_as_loops_here_do(stage: &mut Stage) -> [Outcome; 2] {
     assert_eq!(there.point.fairness.events_min, events.iter().min().copied());
 
     let socket = stage.socket.clone();
-    let (here, of_here) = stage.trial(|ask| Ok(Run::begin(spec(&socket, limit, ask), Arc::new(Mixed))));
+    let (here, of_here) = stage.trial(|ask, _| Ok(Run::begin(spec(&socket, limit, ask), Arc::new(Mixed))));
     assert_eq!(here.ended, None);
     // How long each took is another time every time; how many there were is not.
     let without_latencies = |outcome: &Outcome| summed_up(outcome, &BTreeMap::new());

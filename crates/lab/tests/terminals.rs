@@ -65,6 +65,7 @@ fn measured(fake: &Fake, workload: Tpcc) -> Tally {
         ignore_errors: Vec::new(),
         private: true,
         ask: None,
+        part: None,
         commits: None,
     };
     let run = Run::begin(spec, Arc::new(workload));

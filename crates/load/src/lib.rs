@@ -6,6 +6,7 @@
 //! [`source::LoadSource`] alone; [`lines`] are what one in another process tells.
 
 pub mod arrivals;
+pub mod assembly;
 pub mod histogram;
 pub mod lines;
 pub mod recorder;

@@ -5,6 +5,7 @@
 use crate::source::{LoadEvent, LoadFacts};
 use crate::tally::{Names, Shape, Tally};
 use plimsoll_model::samples::Phase;
+use plimsoll_stats::latency::{HIGHEST_NS, LOWEST_NS};
 use serde::{Deserialize, Serialize};
 
 /// Changes whenever a reader of the version before would misunderstand a line.
@@ -13,6 +14,11 @@ pub const VERSION: u32 = 1;
 pub const MOST_BYTES: usize = 64 << 20;
 /// The latest time that a tally may tell of, nanoseconds since the load began: a hundred days.
 const LATEST_NS: u64 = 100 * 86_400 * 1_000_000_000;
+
+/// What must be the same on both sides, in words: this version, and the bounds of histograms.
+pub fn digest() -> String {
+    format!("lines {VERSION}, histograms of {LOWEST_NS} to {HIGHEST_NS} ns")
+}
 
 /// What is wrong with a line.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -104,7 +110,7 @@ pub fn read(line: &str, shape: Shape) -> Result<LoadEvent, LineError> {
             let (transactions, counters) = (totals.committed.len(), totals.counted.len());
             has_shape(Shape { transactions, counters, ..shape }, shape)?;
         }
-        LoadEvent::Ready(_) | LoadEvent::Failed(_) => {}
+        LoadEvent::Ready(_) | LoadEvent::Failed(_) | LoadEvent::Lost { .. } | LoadEvent::Machine(_) => {}
     }
     Ok(event)
 }
@@ -149,7 +155,7 @@ mod tests {
     }
 
     fn facts() -> LoadFacts {
-        LoadFacts { names: names(), loops: 3, open_loop: true, warmup_ns: 0, limit: Limit::Events(9) }
+        LoadFacts { names: names(), loops: 3, tellers: 3, open_loop: true, warmup_ns: 0, limit: Limit::Events(9) }
     }
 
     /// A tally in which everything has been counted, among them the latencies `ns`.

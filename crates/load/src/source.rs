@@ -1,14 +1,17 @@
 //! Where load comes from, as a value: whoever follows a load hears of it here and nowhere else.
 //!
 //! A source has loops, each of which counts on its own; where they run, against which endpoints and by which clock is
-//! theirs alone. Every time that they tell counts from the start of the load. A load goes this way: every loop tells
-//! [`LoadEvent::Ready`], then [`LoadSource::start`]; every loop tells [`LoadEvent::Drained`], then [`LoadSource::finish`].
+//! theirs alone. Who tells of them may tell of several at once. Every time that is told counts from the start of the load.
+//! A load goes this way: every teller tells [`LoadEvent::Ready`], then [`LoadSource::start`]; every teller tells
+//! [`LoadEvent::Drained`] or is lost, then [`LoadSource::finish`].
 
 use crate::recorder::LoopTotals;
 use crate::tally::{Names, Tally};
 use crate::window::Limit;
+use plimsoll_model::samples::HostSample;
+use plimsoll_model::summary::AgentPoint;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What is known of a load before it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +19,8 @@ pub struct LoadFacts {
     /// Names of what is counted, in the order that tallies have them.
     pub names: Names,
     pub loops: usize,
+    /// How many tell of it, each for loops of its own and on its own.
+    pub tellers: usize,
     /// Transactions have a due time, so their response counts from it.
     pub open_loop: bool,
     pub warmup_ns: u64,
@@ -39,7 +44,7 @@ impl Peer {
     }
 }
 
-/// What a loop says once it has all its connections.
+/// What a teller says once its loops have all their connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readiness {
@@ -59,7 +64,19 @@ impl Readiness {
     }
 }
 
-/// What a loop tells.
+/// What the machine of some loops did in a second, where they have one of their own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineSample {
+    /// Whose machine it is.
+    pub agent: String,
+    /// The end of the second, nanoseconds since the load began.
+    pub end_ns: u64,
+    /// CPU that the processes of the load have used so far.
+    pub cpu: Duration,
+    pub host: Option<HostSample>,
+}
+
+/// What a teller tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadEvent {
@@ -70,6 +87,13 @@ pub enum LoadEvent {
     Drained(LoopTotals),
     /// Why it does no more work than it has begun.
     Failed(String),
+    /// One of the tellers is gone for good: it has told of no second that begins at this time or later.
+    #[serde(skip)]
+    Lost {
+        from_ns: u64,
+    },
+    #[serde(skip)]
+    Machine(Box<MachineSample>),
 }
 
 /// What the processes that make a load have used so far.
@@ -80,21 +104,32 @@ pub struct Spent {
     pub waited: Option<Duration>,
 }
 
+/// A load of this machine, which begins when it is told to.
+pub trait LocalLoad: LoadSource {
+    /// Lets it begin at this time, or at once if it has passed.
+    fn start_at(&mut self, at: Instant);
+}
+
 /// A load that its loops are ready for, or getting ready.
 pub trait LoadSource {
     fn facts(&self) -> &LoadFacts;
 
-    /// Lets the load begin once all loops are ready: so long from now.
+    /// Lets the load begin once all tellers are ready: so long from now. Where it cannot, that is told as a failure.
     fn start(&mut self) -> Duration;
 
     /// What comes next; `None` if nothing came within `wait`. To be called again and again until the load is over.
     fn next(&mut self, wait: Duration) -> Option<LoadEvent>;
 
-    /// Loops that are gone although nobody told them to be, and that will tell nothing any more.
+    /// Tellers that are gone although nobody told them to be, and that will tell nothing any more.
     fn ended(&self) -> usize;
 
     /// What its processes have used; `None` where that is not known.
     fn spent(&self) -> Option<Spent>;
+
+    /// What each agent has had of it so far; nothing where it is made on this machine alone.
+    fn agents(&self) -> Vec<AgentPoint> {
+        Vec::new()
+    }
 
     /// Gives back the memory of a tally that was told and is no longer needed.
     fn recycle(&mut self, tally: Tally);

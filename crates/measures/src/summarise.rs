@@ -5,7 +5,7 @@ use plimsoll_load::source::Spent;
 use plimsoll_load::tally::{Names, Shape, Tally, TransactionTally};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::metric::Estimates;
-use plimsoll_model::samples::{Completed, HostSample, Interval, Phase, ServerSample};
+use plimsoll_model::samples::{Completed, HostSample, Interval, ServerSample};
 use plimsoll_model::summary::{ClientCost, Counts, Fairness, HostShares, Operation, OperationKind, Point, ServerCost};
 use plimsoll_model::total;
 use plimsoll_stats::fairness::mean_stddev;
@@ -36,6 +36,7 @@ pub fn interval(tally: &Tally, names: &Names, open_loop: bool) -> Interval {
         scheduling_lag_ms_max: counters.lag_ns_max as f64 / 1e6,
         completed: completed(tally),
         script_us: (counters.script_ns > 0).then(|| counters.script_ns as f64 / 1e3),
+        missing: 0,
     }
 }
 
@@ -114,6 +115,7 @@ pub fn point(tally: Option<&Tally>, measured: &MeasuredPoint) -> Point {
         host: host(measured.host),
         storage_cpus: None,
         program_cpus: None,
+        agents: Vec::new(),
         nopm: None,
         estimates: Estimates::default(),
         order_entry: None,
@@ -265,44 +267,6 @@ fn host(samples: &[HostSample]) -> Option<HostShares> {
         iowait: mean(|sample| sample.iowait),
         steal: mean(|sample| sample.steal),
     })
-}
-
-/// Tallies of several loops on their way to being intervals.
-#[derive(Debug, Default)]
-pub struct Assembly {
-    loops: usize,
-    open: Vec<(usize, Tally)>,
-}
-
-impl Assembly {
-    pub fn new(loops: usize) -> Assembly {
-        Assembly { loops, open: Vec::new() }
-    }
-
-    /// Adds what one loop counted. Gives the interval when all loops have told of it, and a tally that is
-    /// no longer needed.
-    pub fn add(&mut self, tally: Tally) -> (Option<Tally>, Option<Tally>) {
-        let same = |(_, open): &(usize, Tally)| open.phase == tally.phase && open.start_ns == tally.start_ns;
-        let Some(place) = self.open.iter().position(same) else {
-            if self.loops == 1 {
-                return (Some(tally), None);
-            }
-            self.open.push((1, tally));
-            return (None, None);
-        };
-        let (told, open) = &mut self.open[place];
-        open.add(&tally);
-        *told += 1;
-        let whole = (*told == self.loops).then(|| self.open.remove(place).1);
-        (whole, Some(tally))
-    }
-
-    /// What not all loops told of: intervals cut short at different moments.
-    pub fn rest(&mut self) -> Vec<Tally> {
-        let mut rest: Vec<Tally> = self.open.drain(..).map(|(_, tally)| tally).collect();
-        rest.sort_by_key(|tally| (tally.phase == Phase::Drain, tally.start_ns));
-        rest
-    }
 }
 
 #[cfg(test)]

@@ -80,6 +80,25 @@ pub struct Interval {
     /// Time that a workload's script took, microseconds, all connections together; none of a workload without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script_us: Option<f64>,
+    /// Agents that were lost and have not told of it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missing: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What the machine of a load agent did in a second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentSample {
+    /// The end of the second, since the start of the series.
+    pub t_ns: u64,
+    pub agent: String,
+    /// CPU that the processes of its load have used so far, microseconds.
+    pub cpu_us: u64,
+    /// `null` where it could not be looked at.
+    pub host: Option<HostSample>,
 }
 
 /// When the first and the last transaction of an interval ended, seconds from its start.
@@ -113,6 +132,7 @@ impl Interval {
             scheduling_lag_ms_max: 0.0,
             completed: None,
             script_us: None,
+            missing: 0,
         }
     }
 

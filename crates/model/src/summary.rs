@@ -151,6 +151,9 @@ pub struct Point {
     /// CPUs that programs kept busy in the window which are neither the load, the server, nor below them; `null` where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_cpus: Option<f64>,
+    /// What each load agent had of it; empty where the load was made on the machine that followed it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentPoint>,
     /// New orders committed per minute of the window; `null` for other workloads than order entry.
     #[serde(default)]
     pub nopm: Option<f64>,
@@ -165,6 +168,30 @@ pub struct Point {
     /// What each round measured, where there were several and the point is all of them together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Point>,
+}
+
+/// What a load agent had of a load point, in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentPoint {
+    pub agent: String,
+    /// The name of its machine.
+    pub machine: String,
+    pub loops: usize,
+    pub transactions: u64,
+    pub queries: u64,
+    /// Share of the time in which its loops were busy; `null` if nothing was measured.
+    pub loops_busy: Option<f64>,
+    /// Share of what its loops can do at most; `null` if that was not measured on its machine.
+    pub of_ceiling: Option<f64>,
+    /// Longest delay of one of its loops, milliseconds.
+    pub lag_ms: f64,
+    /// CPUs that others kept busy on its machine; `null` where nobody looked.
+    pub foreign_cpus: Option<f64>,
+    /// How far its clock may have been misjudged at the start, and how far it has drifted since, microseconds.
+    pub clock_bound_us: f64,
+    pub clock_drift_us: Option<f64>,
+    /// Why it did not come to the end; `null` if it did.
+    pub lost: Option<String>,
 }
 
 impl Point {

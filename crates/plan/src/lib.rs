@@ -3,6 +3,7 @@
 //! Pure: it opens nothing, asks nothing and starts nothing; it is given files as text. Begin with
 //! [`recorded::Plan`], which stands in every recording's manifest, then [`target`].
 
+pub mod allowed_target;
 pub mod defaults;
 pub mod error;
 pub mod gate;

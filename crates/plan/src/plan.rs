@@ -44,6 +44,7 @@ pub struct RunPlan {
     #[serde(default = "one_round")]
     pub rounds: u32,
     pub seed: u64,
+    /// Of each process that makes the load.
     pub loops: usize,
     /// `prepared` or `text`.
     pub protocol: String,
@@ -56,6 +57,23 @@ pub struct RunPlan {
     /// Measure disturbed load points once more at the end.
     #[serde(default)]
     pub repeat_disturbed: bool,
+    /// The agents that make the load; `null` if this process does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetPlan>,
+}
+
+/// A load that agents make.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FleetPlan {
+    /// Of its broker; keys are named by their files.
+    pub broker: String,
+    /// How many agents; `null` for all that are there.
+    #[serde(default)]
+    pub agents: Option<usize>,
+    /// How many of them may be lost before a trial fails.
+    #[serde(default)]
+    pub tolerate_lost: usize,
 }
 
 /// What a run may have at most.

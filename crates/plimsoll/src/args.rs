@@ -15,6 +15,7 @@ use std::time::Duration;
 mod advise;
 mod crash;
 mod datasets;
+mod fleet;
 mod gate;
 pub mod help;
 mod io;
@@ -29,6 +30,7 @@ pub mod sysbench;
 pub use advise::{AdviseArgs, MeasureArgs};
 pub use crash::CrashArgs;
 pub use datasets::{DatasetsAction, DatasetsArgs};
+pub use fleet::{AgentArgs, FleetAction, FleetArgs, FleetOptions};
 pub use gate::{LimitArgs, VerdictArgs};
 pub use io::IoArgs;
 pub use lab::LabArgs;
@@ -118,6 +120,12 @@ pub enum Command {
     /// The load of a script, as `run` and `lab` start it.
     #[command(hide = true)]
     ScriptPart,
+    /// Make parts of the loads that a coordinator on another machine asks for.
+    #[command(after_help = fleet::AGENT_HELP)]
+    Agent(AgentArgs),
+    /// Load agents on several machines that measure as one: who is there, and a fleet of this machine to try it.
+    #[command(after_help = fleet::FLEET_HELP)]
+    Fleet(FleetArgs),
     /// Starting data of trials: list, save from a running private server, copy, remove.
     Datasets(DatasetsArgs),
     /// Show a recording as a page, as text or as data; several go side by side.
@@ -247,6 +255,8 @@ pub struct RunArgs {
     /// Print the summary as one JSON document on standard output.
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub fleet: FleetOptions,
     #[command(flatten)]
     pub limits: LimitArgs,
     /// Exit 1 if it is slower than --baseline by more than this and the whole interval says so.

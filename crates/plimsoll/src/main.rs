@@ -63,6 +63,8 @@ fn main() -> ExitCode {
         Command::Lane(args) => cmd::lane::run(&args),
         Command::LanePart(args) => cmd::lane_part::run(*args),
         Command::ScriptPart => plimsoll_lab::apart::serve().map(|()| cmd::DONE).map_err(Into::into),
+        Command::Agent(args) => cmd::agent::run(args),
+        Command::Fleet(args) => cmd::fleet::run(args),
         Command::Datasets(args) => cmd::datasets::run(args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Recordings(args) => cmd::recordings::run(&args),

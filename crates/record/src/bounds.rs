@@ -3,7 +3,7 @@
 
 use crate::event::RecordedEvent;
 use plimsoll_model::samples::{
-    CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
+    AgentSample, CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
 };
 
 const DAY_NS: u64 = 86_400 * 1_000_000_000;
@@ -97,6 +97,16 @@ impl Timed for StorageSample {
 
     fn seconds(&self) -> f64 {
         self.seconds
+    }
+}
+
+impl Timed for AgentSample {
+    fn t_ns(&self) -> u64 {
+        self.t_ns
+    }
+
+    fn seconds(&self) -> f64 {
+        self.host.as_ref().map_or(0.0, |host| host.seconds)
     }
 }
 

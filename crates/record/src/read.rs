@@ -10,8 +10,8 @@ use crate::memory::Allowance;
 use crate::series;
 use crate::settings::RecordedSetting;
 use crate::trial::{
-    COLLECTORS_SCHEMA, DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, STATUS_SCHEMA, STORAGE_SCHEMA,
-    TrialFacts,
+    AGENTS_SCHEMA, COLLECTORS_SCHEMA, DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, STATUS_SCHEMA,
+    STORAGE_SCHEMA, TrialFacts,
 };
 use crate::{RecordError, Result, file, latency};
 use hdrhistogram::Histogram;
@@ -19,7 +19,7 @@ use plimsoll_host::{owner, remove as trees};
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::{LabSummary, TrialOutcome};
 use plimsoll_model::samples::{
-    CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
+    AgentSample, CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
 };
 use plimsoll_model::summary::Summary;
 use rustix::fs::{FlockOperation, flock};
@@ -60,6 +60,8 @@ pub struct TrialView {
     pub status: Vec<StatusSample>,
     /// What the two sides of a network lane did.
     pub storage: Vec<StorageSample>,
+    /// What the machines of load agents did.
+    pub agents: Vec<AgentSample>,
     /// The user's own numbers.
     pub collectors: Vec<CollectorSample>,
     pub settings: BTreeMap<String, RecordedSetting>,
@@ -262,6 +264,7 @@ fn open_trial(directory: &Path, allowed: &Allowance) -> Result<TrialView> {
         device: read_json_lines(&directory.join("device.ndjson"), DEVICE_SCHEMA, allowed)?,
         status: read_json_lines(&directory.join("status.ndjson"), STATUS_SCHEMA, allowed)?,
         storage: read_json_lines(&directory.join("storage.ndjson"), STORAGE_SCHEMA, allowed)?,
+        agents: read_json_lines(&directory.join("agents.ndjson"), AGENTS_SCHEMA, allowed)?,
         collectors: read_json_lines(&directory.join("collectors.ndjson"), COLLECTORS_SCHEMA, allowed)?,
         settings: optional(&directory.join("variables.json"))?.unwrap_or_default(),
         outcome: optional(&directory.join("outcome.json"))?,

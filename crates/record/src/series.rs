@@ -8,13 +8,14 @@ use std::io;
 use std::path::Path;
 
 /// All series that a trial may have.
-const SERIES: [&str; 8] = [
+const SERIES: [&str; 9] = [
     "intervals.ndjson",
     "host.ndjson",
     "server.ndjson",
     "device.ndjson",
     "status.ndjson",
     "storage.ndjson",
+    "agents.ndjson",
     "collectors.ndjson",
     "latency.hlog",
 ];

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_model::samples::{
-    CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
+    AgentSample, CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
 };
 use plimsoll_model::{LoadPoint, NamedScalars};
 use plimsoll_plan::lab::TrialPlan;
@@ -27,6 +27,7 @@ pub(crate) const SERVER_SCHEMA: &str = "plimsoll.server";
 pub(crate) const DEVICE_SCHEMA: &str = "plimsoll.device";
 pub(crate) const STATUS_SCHEMA: &str = "plimsoll.status";
 pub(crate) const STORAGE_SCHEMA: &str = "plimsoll.storage";
+pub(crate) const AGENTS_SCHEMA: &str = "plimsoll.agents";
 pub(crate) const COLLECTORS_SCHEMA: &str = "plimsoll.collectors";
 
 /// `trial.json`: which trial of the plan this is, and when it began.
@@ -118,6 +119,8 @@ pub struct TrialWriter {
     status: Option<LineFile>,
     /// The same: only network lanes have two sides to look at.
     storage: Option<LineFile>,
+    /// The same: only a load of several machines has agents.
+    agents: Option<LineFile>,
     latency: LatencyLog,
 }
 
@@ -146,6 +149,7 @@ impl TrialWriter {
             device: None,
             status: None,
             storage: None,
+            agents: None,
             latency: LatencyLog::create(directory.join("latency.hlog"), facts.started)?,
             directory,
         })
@@ -177,6 +181,10 @@ impl TrialWriter {
 
     pub fn storage(&mut self, sample: &StorageSample) -> Result<()> {
         made(&mut self.storage, &self.directory, "storage.ndjson", STORAGE_SCHEMA)?.append_json(sample)
+    }
+
+    pub fn agent(&mut self, sample: &AgentSample) -> Result<()> {
+        made(&mut self.agents, &self.directory, "agents.ndjson", AGENTS_SCHEMA)?.append_json(sample)
     }
 
     /// Makes `collectors.ndjson`, once.

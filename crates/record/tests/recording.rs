@@ -65,6 +65,7 @@ fn interval(second: u64) -> Interval {
         scheduling_lag_ms_max: 0.125,
         completed: None,
         script_us: None,
+        missing: 0,
     }
 }
 

@@ -146,6 +146,7 @@ impl JobRun {
         let facts = LoadFacts {
             names,
             loops,
+            tellers: loops,
             open_loop: job.arrivals.rate().is_some(),
             warmup_ns: job.warmup_ns,
             limit: job.limit,

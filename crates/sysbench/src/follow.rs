@@ -8,11 +8,10 @@ use crate::request::{AskedRun, Caller};
 use crate::text::{self, Closing, QueueState};
 use crate::totals::{RunTotals, ThreadsFairness};
 use plimsoll_follow::{NotReady, until_ready};
+use plimsoll_load::assembly::{Assembly, WholeSecond};
 use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::source::{LoadEvent, LoadSource, Readiness, Spent};
-use plimsoll_load::tally::Tally;
 use plimsoll_load::window::Limit;
-use plimsoll_measures::summarise::Assembly;
 use plimsoll_model::samples::Phase;
 use plimsoll_record::EarlyEnd;
 use plimsoll_watch::{Event, Watcher};
@@ -91,7 +90,7 @@ pub fn follow<S: LoadSource>(
         general,
         reporter,
         recorder,
-        assembly: Assembly::new(facts.loops),
+        assembly: Assembly::new(facts.tellers),
         served: LoopTotals::new(facts.names.shape()),
         loops: facts.loops,
         open_loop: facts.open_loop,
@@ -246,13 +245,12 @@ impl Follower<'_> {
     fn take<S: LoadSource>(&mut self, source: &mut S, event: Option<LoadEvent>) -> Result<(), Halt> {
         match event {
             Some(LoadEvent::Interval(tally)) => {
-                let (whole, spent) = self.assembly.add(*tally);
-                if let Some(spent) = spent {
+                if let Some(spent) = self.assembly.add(*tally) {
                     source.recycle(spent);
                 }
-                if let Some(whole) = whole {
+                while let Some(whole) = self.assembly.next_whole() {
                     self.count(&whole, source.spent())?;
-                    source.recycle(whole);
+                    source.recycle(whole.tally);
                 }
             }
             Some(LoadEvent::Drained(totals)) => {
@@ -265,7 +263,7 @@ impl Follower<'_> {
                 self.failed.get_or_insert(why);
                 source.stop();
             }
-            Some(LoadEvent::Ready(_)) | None => {}
+            Some(LoadEvent::Ready(_) | LoadEvent::Lost { .. } | LoadEvent::Machine(_)) | None => {}
         }
         Ok(())
     }
@@ -273,14 +271,15 @@ impl Follower<'_> {
     /// Counts what not all loops have told of.
     fn count_rest(&mut self, source: &dyn LoadSource) -> Result<(), Halt> {
         let spent = source.spent();
-        self.assembly.rest().iter().try_for_each(|tally| self.count(tally, spent))
+        self.assembly.rest().iter().try_for_each(|rest| self.count(rest, spent))
     }
 
     /// Counts an interval, and reports where one or a checkpoint ends.
-    fn count(&mut self, tally: &Tally, spent: Option<Spent>) -> Result<(), Halt> {
+    fn count(&mut self, second: &WholeSecond, spent: Option<Spent>) -> Result<(), Halt> {
         if let Some(recorder) = &mut self.recorder {
-            recorder.second(tally, spent);
+            recorder.second(second, spent);
         }
+        let tally = &second.tally;
         let counts = &tally.counters.counts;
         self.running.0 += counts.started;
         self.running.1 += counts.finished + counts.failed;

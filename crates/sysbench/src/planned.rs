@@ -38,6 +38,7 @@ pub fn plan(request: &TestRequest, spec: &RunSpec, target: String) -> RunPlan {
         report_interval_seconds: general.interval,
         check: false,
         repeat_disturbed: false,
+        fleet: None,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Whoever keeps what a run counted: this crate prints it and forgets it.
 
+use plimsoll_load::assembly::WholeSecond;
 use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::source::{LoadFacts, Readiness, Spent};
-use plimsoll_load::tally::Tally;
 use plimsoll_plan::RunPlan;
 use plimsoll_record::EarlyEnd;
 
@@ -20,7 +20,7 @@ pub trait RunRecorder {
     fn begin(&mut self, run: ReadyRun<'_>);
 
     /// A second, or what is left of one; the load's own processes have used `spent` by now.
-    fn second(&mut self, tally: &Tally, spent: Option<Spent>);
+    fn second(&mut self, second: &WholeSecond, spent: Option<Spent>);
 
     /// The run is over, and why before it was meant to be, if it was.
     fn end(&mut self, totals: &LoopTotals, ended: Option<EarlyEnd>);

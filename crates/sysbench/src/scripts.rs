@@ -197,6 +197,7 @@ fn spec(prepared: &PreparedTest) -> RunSpec {
         ignore_errors: Vec::new(),
         private: false,
         ask: (general.asks_for_verdict && !is_dry).then_some("SHOW GLOBAL VARIABLES"),
+        part: None,
         commits: None,
     }
 }

@@ -104,6 +104,7 @@ pub fn run_plan(points: &[LoadPoint]) -> RunPlan {
         report_interval_seconds: 1,
         check: false,
         repeat_disturbed: false,
+        fleet: None,
     }
 }
 

@@ -110,6 +110,7 @@ impl Shop {
             ignore_errors: Vec::new(),
             private: true,
             ask: None,
+            part: None,
             commits: None,
         };
         let driven = drive(spec, Tpcc::new(&parameters, Some(SEED), self.runs));

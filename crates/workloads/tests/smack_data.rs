@@ -177,6 +177,7 @@ fn run(endpoint: &Endpoint, workload: Smack, protocol: Protocol) -> LoopTotals {
         ignore_errors: Vec::new(),
         private: true,
         ask: None,
+        part: None,
         commits: None,
     };
     let give_up_at = Instant::now() + Duration::from_secs(60);

@@ -181,6 +181,7 @@ fn interval(made: &Made, second: u64, phase: Phase, transactions: u64) -> Interv
         scheduling_lag_ms_max: 0.0,
         completed: None,
         script_us: None,
+        missing: 0,
     }
 }
 

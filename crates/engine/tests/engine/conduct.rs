@@ -77,6 +77,7 @@ pub fn spec(endpoint: Endpoint) -> RunSpec {
         ignore_errors: Vec::new(),
         private: true,
         ask: None,
+        part: None,
         commits: None,
     }
 }

@@ -71,6 +71,7 @@ impl FuzzTarget for Loads {
                 LoadEvent::Interval(tally) => sum.add(&tally),
                 LoadEvent::Drained(drained) => totals.add(drained),
                 LoadEvent::Ready(_) | LoadEvent::Failed(_) => {}
+                LoadEvent::Lost { .. } | LoadEvent::Machine(_) => return Err(format!("no line says this: {line}")),
             }
         }
         Ok(true)

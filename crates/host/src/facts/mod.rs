@@ -92,6 +92,16 @@ pub fn utc_now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// What this machine is called (uname(2)).
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// How many CPUs this process may run on.
+pub fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
+}
+
 /// The facts of this machine, with the storage of `path`.
 pub fn host_facts(path: &Path) -> HostFacts {
     let uname = rustix::system::uname();
@@ -100,7 +110,7 @@ pub fn host_facts(path: &Path) -> HostFacts {
     HostFacts {
         identity: fs::read_to_string("/etc/machine-id").ok().as_deref().and_then(identity),
         cpu_model,
-        cpus: std::thread::available_parallelism().map_or(1, |n| n.get()),
+        cpus: cpus(),
         memory_bytes: memory_bytes(),
         kernel: format!("{} {}", text(uname.sysname()), text(uname.release())),
         machine: text(uname.machine()),

@@ -30,7 +30,7 @@ impl ToldLoad {
         let told = lines_of(BufReader::new(reader));
         let head = told.recv_timeout(patience).map_err(|_| "it tells nothing of itself".to_owned())?;
         let loops = lines::read_head(&head, &facts.names).map_err(|error| error.to_string())?;
-        Ok(ToldLoad { facts: LoadFacts { loops, ..facts }, orders, told, drained: 0, is_gone: false })
+        Ok(ToldLoad { facts: LoadFacts { loops, tellers: loops, ..facts }, orders, told, drained: 0, is_gone: false })
     }
 
     pub fn order(&mut self, word: &str) {

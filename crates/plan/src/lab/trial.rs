@@ -103,6 +103,7 @@ impl TrialPlan {
             report_interval_seconds: 1,
             check: false,
             repeat_disturbed: false,
+            fleet: None,
         }
     }
 }

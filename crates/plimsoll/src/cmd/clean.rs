@@ -3,6 +3,7 @@
 use super::{DONE, ENVIRONMENT};
 use crate::args::CleanArgs;
 use crate::terminal;
+use plimsoll_fleet::own::OwnPlace;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::own_lanes;
@@ -13,6 +14,7 @@ use plimsoll_storage::place;
 pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     Lanes::of(home.path()).reunite();
+    let of_fleet = OwnPlace::of(home.path()).end().map_err(LabError::from)?;
     let mut servers = registry::clean(&home);
     let (files, unremoved) = place::clean(home.path()).map_err(LabError::from)?;
     let (of_labs, in_use) = own_lanes::clean(home.path())?;
@@ -23,7 +25,8 @@ pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
         servers.cleaned.extend(rest.cleaned);
         servers.left = rest.left;
     }
-    let mut cleaned: Vec<String> = servers.cleaned.iter().map(ToString::to_string).collect();
+    let mut cleaned: Vec<String> = of_fleet;
+    cleaned.extend(servers.cleaned.iter().map(ToString::to_string));
     cleaned.extend(files.iter().map(|path| format!("removed {}", path.display())));
     cleaned.extend(of_labs.iter().map(|name| format!("took down the lane {name}, which a lab had built")));
     cleaned.extend(lanes.iter().map(|name| format!("took down what was left of the lane {name}")));

@@ -1,6 +1,7 @@
 //! One file per subcommand, all of the same shape: arguments in, an exit code out.
 
 pub mod advise;
+pub mod agent;
 mod baseline;
 pub mod calibrate;
 pub mod check;
@@ -10,6 +11,7 @@ pub mod completions;
 pub mod crash;
 pub mod datasets;
 pub mod drop;
+pub mod fleet;
 pub mod gate;
 pub mod io;
 pub mod lab;

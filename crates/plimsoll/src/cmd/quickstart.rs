@@ -90,6 +90,7 @@ fn plan(args: &QuickstartArgs) -> RunPlan {
         report_interval_seconds: 0,
         check: false,
         repeat_disturbed: true,
+        fleet: None,
     }
 }
 

@@ -111,6 +111,7 @@ pub fn plan(
         report_interval_seconds: args.report_interval,
         check: args.check,
         repeat_disturbed: false,
+        fleet: args.fleet.plan(),
     };
     plan.check()?;
     Ok(plan)

@@ -7,9 +7,9 @@ use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::run_record::{FinishedRun, Naming};
 use plimsoll_lab::witnessed::WitnessedRun;
+use plimsoll_load::assembly::WholeSecond;
 use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::source::Spent;
-use plimsoll_load::tally::Tally;
 use plimsoll_plan::Plan;
 use plimsoll_record::EarlyEnd;
 use plimsoll_record::manifest::{is_name, name_of};
@@ -75,8 +75,8 @@ impl RunRecorder for HomeRecorder {
         }
     }
 
-    fn second(&mut self, tally: &Tally, spent: Option<Spent>) {
-        if let Some(Err(error)) = self.run.as_mut().map(|run| run.second(tally, spent)) {
+    fn second(&mut self, second: &WholeSecond, spent: Option<Spent>) {
+        if let Some(Err(error)) = self.run.as_mut().map(|run| run.second(second, spent)) {
             self.tell(INCOMPLETE, &error);
         }
     }

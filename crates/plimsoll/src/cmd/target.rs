@@ -61,7 +61,8 @@ pub fn login(args: &LabArgs, ask: bool) -> anyhow::Result<Login> {
     Ok(Login { password, places, file })
 }
 
-fn password(ask: bool, client: Option<ClientSection>) -> anyhow::Result<Password> {
+/// The password: typed if `ask`, else from the option file, else from `MYSQL_PWD`.
+pub fn password(ask: bool, client: Option<ClientSection>) -> anyhow::Result<Password> {
     if ask {
         let typed =
             rpassword::prompt_password("Password: ").context("the password cannot be read from the terminal")?;

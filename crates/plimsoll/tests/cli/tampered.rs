@@ -67,6 +67,7 @@ fn second(t_ns: u64, seconds: f64, count: u64) -> String {
         scheduling_lag_ms_max: 0.1,
         completed: None,
         script_us: None,
+        missing: 0,
     };
     serde_json::to_string(&second).expect("JSON")
 }

@@ -196,6 +196,7 @@ fn interval(second: u64, rate: f64) -> Interval {
         scheduling_lag_ms_max: 0.0,
         completed: None,
         script_us: None,
+        missing: 0,
     }
 }
 

@@ -149,6 +149,7 @@ pub fn spec(general: &General) -> RunSpec {
         ignore_errors: Vec::new(),
         private: false,
         ask: None,
+        part: None,
         commits: None,
     }
 }

@@ -1,0 +1,345 @@
+//! An agent: makes its part of the loads that a coordinator asks for, tells what comes of them, and waits for the next.
+
+use crate::address::BrokerAddress;
+use crate::error::FleetError;
+use crate::link::{Letter, Link};
+use crate::message::{self, Answer, Call, FleetBuild, Heartbeat, Hello, Order};
+use crate::part::{Part, PartWord};
+use crate::spool;
+use crate::subject;
+use plimsoll_load::source::LocalLoad;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const BEAT: Duration = Duration::from_millis(250);
+/// How often an idle agent looks for orders, and one with a load.
+const IDLE: Duration = Duration::from_millis(50);
+const BUSY: Duration = Duration::from_millis(5);
+/// Without a coordinator for so long a load that is not under way is let go, or one that never ends is ended.
+const ABANDONED: Duration = Duration::from_secs(10);
+/// What is told last is given so long to reach the broker.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// Bytes of an assignment at most.
+const LONGEST_ASSIGNMENT: usize = 64 << 20;
+
+/// Who an agent is.
+#[derive(Clone, Debug)]
+pub struct AgentFacts {
+    pub address: BrokerAddress,
+    pub name: String,
+    pub build: FleetBuild,
+    /// The name of its machine.
+    pub machine: String,
+    pub cpus: u32,
+    /// Queries per second that one loop reaches here, where that was measured.
+    pub ceiling: Option<f64>,
+    /// Drawn anew each time.
+    pub incarnation: u64,
+    /// Where what its loads tell is kept until it is recorded.
+    pub spools: PathBuf,
+    /// Whether it is kept even then.
+    pub keeps_spools: bool,
+}
+
+/// Makes the loads that an agent is given.
+pub trait LoadMaker {
+    type Load: LocalLoad;
+
+    /// Begins to connect and to prepare.
+    ///
+    /// # Errors
+    /// Why it will not: what is asked for is not understood, or not allowed.
+    fn make(&mut self, assignment: &str) -> Result<Self::Load, String>;
+}
+
+/// What an agent does, for whoever watches it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentNews {
+    /// It is there, and waits.
+    Waits,
+    Refuses {
+        trial: String,
+        why: String,
+    },
+    Prepares {
+        trial: String,
+    },
+    Starts {
+        trial: String,
+    },
+    /// It is at the end of a load, well or not.
+    Ends {
+        trial: String,
+        why: Option<String>,
+    },
+    /// Nobody follows its load any more.
+    Abandoned {
+        trial: String,
+    },
+    BrokerIsGone(String),
+    BrokerIsBack,
+}
+
+/// Serves until it is told to leave, or interrupted: a load under way is drained first.
+///
+/// # Errors
+/// The broker cannot be reached at the start.
+pub fn serve<M: LoadMaker>(
+    facts: &AgentFacts,
+    maker: M,
+    say: &mut dyn FnMut(AgentNews),
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<(), FleetError> {
+    subject::check_name(&facts.name)?;
+    let link = Arc::new(Link::connect(&facts.address, &facts.name)?);
+    let epoch = Instant::now();
+    let (sender, inbox) = mpsc::channel();
+    link.hear(&subject::to(&facts.name), sender.clone())?;
+    link.hear(subject::ALL, sender)?;
+    link.answer(&subject::clock(&facts.name), move || epoch.elapsed().as_nanos().to_string().into_bytes())?;
+    let mut agent = Agent {
+        facts,
+        maker,
+        link,
+        inbox,
+        epoch,
+        asked: None,
+        part: None,
+        beat: Instant::now(),
+        trouble: None,
+        leaves: false,
+        say,
+    };
+    agent.hello();
+    (agent.say)(AgentNews::Waits);
+    while !agent.leaves {
+        agent.turn();
+        if is_interrupted() {
+            agent.leave("it was interrupted");
+        }
+    }
+    Ok(())
+}
+
+struct Agent<'a, M: LoadMaker> {
+    facts: &'a AgentFacts,
+    maker: M,
+    link: Arc<Link>,
+    inbox: Receiver<Letter>,
+    /// Where its clock begins.
+    epoch: Instant,
+    /// The trial that it is being asked to prepare, and as much of the assignment as has come.
+    asked: Option<(String, String)>,
+    part: Option<Part<M::Load>>,
+    beat: Instant,
+    trouble: Option<String>,
+    leaves: bool,
+    say: &'a mut dyn FnMut(AgentNews),
+}
+
+impl<M: LoadMaker> Agent<'_, M> {
+    fn turn(&mut self) {
+        let patience = if self.part.is_some() { BUSY } else { IDLE };
+        let first = self.inbox.recv_timeout(patience).ok();
+        let letters: Vec<Letter> = first.into_iter().chain(self.inbox.try_iter()).collect();
+        letters.into_iter().for_each(|letter| self.take(letter));
+        if let Some(part) = &mut self.part {
+            match part.pump() {
+                Ok(()) => self.look_after(),
+                Err(error) => {
+                    let why = format!("what the load tells cannot be kept: {error}");
+                    self.trouble = Some(why.clone());
+                    self.end(Some(why));
+                }
+            }
+        }
+        if self.beat.elapsed() >= BEAT {
+            self.beat = Instant::now();
+            self.beats();
+        }
+        self.look_at_broker();
+    }
+
+    fn take(&mut self, letter: Letter) {
+        if letter.subject == subject::ALL {
+            return match message::read(&letter.body) {
+                Ok(call) => self.called(call),
+                Err(why) => (self.say)(AgentNews::Refuses { trial: String::new(), why }),
+            };
+        }
+        let answer = match message::read(&letter.body) {
+            Ok(order) => self.ordered(order),
+            Err(why) => Answer::Refused(format!("an order that it does not know: {why}")),
+        };
+        if let Some(reply) = letter.reply {
+            self.link.tell(&reply, message::write(&answer));
+        }
+    }
+
+    fn called(&mut self, call: Call) {
+        let mine = |trial: &str| self.part.as_ref().is_some_and(|part| part.trial == trial);
+        match call {
+            Call::Who => self.hello(),
+            Call::Leave => self.leave("it was told to leave"),
+            Call::Followed { trial } if mine(&trial) => self.part.iter_mut().for_each(Part::is_followed),
+            Call::Stop { trial } if mine(&trial) => self.part.iter_mut().for_each(Part::stop),
+            Call::Finish { trial } if mine(&trial) => self.end(None),
+            Call::Followed { .. } | Call::Stop { .. } | Call::Finish { .. } => {}
+        }
+    }
+
+    fn ordered(&mut self, order: Order) -> Answer {
+        match order {
+            Order::Prepare { trial, text, more } => self.prepare(trial, &text, more),
+            Order::Start { trial, at_ns } => match &mut self.part {
+                Some(part) if part.trial == trial => {
+                    part.start_at(self.epoch + Duration::from_nanos(at_ns));
+                    (self.say)(AgentNews::Starts { trial });
+                    Answer::Done
+                }
+                _ => Answer::Refused(format!("it has no load of the trial {trial}")),
+            },
+            Order::Again { trial, from } => self.again(&trial, from),
+            Order::Recorded { trial } => {
+                if !self.facts.keeps_spools && self.part.as_ref().is_none_or(|part| part.trial != trial) {
+                    spool::remove_of(&self.facts.spools, &trial);
+                }
+                Answer::Done
+            }
+        }
+    }
+
+    fn prepare(&mut self, trial: String, text: &str, more: bool) -> Answer {
+        if let Some(part) = &self.part {
+            return Answer::Busy(part.trial.clone());
+        }
+        if let Err(error) = subject::check_name(&trial) {
+            return Answer::Refused(error.to_string());
+        }
+        let before = self.asked.take().filter(|(asked, _)| *asked == trial).map(|(_, text)| text).unwrap_or_default();
+        if before.len() + text.len() > LONGEST_ASSIGNMENT {
+            return Answer::Refused(format!("an assignment of more than {LONGEST_ASSIGNMENT} bytes"));
+        }
+        let assignment = before + text;
+        if more {
+            self.asked = Some((trial, assignment));
+            return Answer::Done;
+        }
+        match self.begin(&trial, &assignment) {
+            Ok(part) => {
+                self.part = Some(part);
+                self.trouble = None;
+                (self.say)(AgentNews::Prepares { trial });
+                Answer::Done
+            }
+            Err(why) => {
+                (self.say)(AgentNews::Refuses { trial, why: why.clone() });
+                Answer::Refused(why)
+            }
+        }
+    }
+
+    fn begin(&mut self, trial: &str, assignment: &str) -> Result<Part<M::Load>, String> {
+        let load = self.maker.make(assignment)?;
+        Part::begin(load, trial, self.facts, self.link.clone())
+            .map_err(|error| format!("what the load tells cannot be kept in {}: {error}", self.facts.spools.display()))
+    }
+
+    /// Tells again what was told of a trial, be it one of an earlier incarnation.
+    fn again(&self, trial: &str, from: u64) -> Answer {
+        if let Some(part) = self.part.as_ref().filter(|part| part.trial == trial) {
+            part.tell_again(from);
+            return Answer::Done;
+        }
+        let letters = match spool::left_of(&self.facts.spools, trial) {
+            Ok(letters) if !letters.is_empty() => letters,
+            Ok(_) => return Answer::Refused(format!("it has nothing of the trial {trial}")),
+            Err(error) => return Answer::Refused(format!("{}: {error}", self.facts.spools.display())),
+        };
+        let (link, subject) = (self.link.clone(), subject::told(&self.facts.name));
+        let id = format!("{trial}.{}.{}", self.facts.name, self.epoch.elapsed().as_nanos());
+        thread::spawn(move || {
+            for (number, letter) in letters.into_iter().enumerate() {
+                if link.store(&subject, &format!("{id}.{number}"), letter).is_err() {
+                    // Whoever misses the rest asks again.
+                    return;
+                }
+            }
+        });
+        Answer::Done
+    }
+
+    /// Lets go of a load that nobody follows any more, once what was agreed is done.
+    fn look_after(&mut self) {
+        let Some(part) = &mut self.part else { return };
+        if part.unfollowed() < ABANDONED {
+            return;
+        }
+        match part.word() {
+            PartWord::UnderWay if part.is_endless() => part.stop(),
+            PartWord::UnderWay => {}
+            PartWord::Waiting | PartWord::Over => {
+                let trial = part.trial.clone();
+                self.end(None);
+                (self.say)(AgentNews::Abandoned { trial });
+            }
+        }
+    }
+
+    /// Ends a load, whatever it is at.
+    fn end(&mut self, why: Option<String>) {
+        if let Some(part) = self.part.take() {
+            let trial = part.trial.clone();
+            part.finish();
+            (self.say)(AgentNews::Ends { trial, why });
+        }
+    }
+
+    /// Drains what is under way, says why, and goes.
+    fn leave(&mut self, why: &str) {
+        self.leaves = true;
+        if let Some(part) = &mut self.part {
+            part.leave(why);
+            thread::sleep(FAREWELL);
+        }
+        self.end(Some(why.to_owned()));
+    }
+
+    fn hello(&self) {
+        let AgentFacts { name, build, machine, cpus, ceiling, incarnation, .. } = self.facts;
+        let hello = Hello {
+            incarnation: *incarnation,
+            build: build.clone(),
+            machine: machine.clone(),
+            cpus: *cpus,
+            ceiling: *ceiling,
+            trial: self.part.as_ref().map(|part| part.trial.clone()),
+        };
+        self.link.tell(&subject::hello(name), message::write(&hello));
+    }
+
+    fn beats(&self) {
+        let beat = Heartbeat {
+            incarnation: self.facts.incarnation,
+            trial: self.part.as_ref().map(|part| part.trial.clone()),
+            written: self.part.as_ref().map_or(0, Part::written),
+            trouble: self.trouble.clone(),
+        };
+        self.link.tell(&subject::heartbeat(&self.facts.name), message::write(&beat));
+    }
+
+    fn look_at_broker(&mut self) {
+        match self.link.news() {
+            Some(Some(why)) => (self.say)(AgentNews::BrokerIsGone(why)),
+            Some(None) => {
+                // A coordinator that waits for agents has to hear of this one.
+                self.hello();
+                (self.say)(AgentNews::BrokerIsBack);
+            }
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The coordinator: who of a fleet is there, and who is given which part of a load.
+
+use crate::address::BrokerAddress;
+use crate::clock::{EXCHANGES, Exchange, best};
+use crate::error::FleetError;
+use crate::fleet_load::FleetLoad;
+use crate::link::{Letter, Link};
+use crate::message::{self, Answer, Call, FleetBuild, Hello, Order, parts};
+use crate::subject;
+use plimsoll_load::source::LoadFacts;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Agents that were not counted beforehand say who they are within this time.
+const ROLL_CALL: Duration = Duration::from_secs(1);
+/// Agents that are being started, or started again, are waited for.
+const GATHERING: Duration = Duration::from_secs(60);
+/// An order is answered within this time; making a load may need a name server.
+const ANSWERED: Duration = Duration::from_secs(10);
+/// An agent that has a load of somebody who is gone lets go of it within this time.
+const LETS_GO: Duration = Duration::from_secs(30);
+/// All clocks are known within this time, or are not.
+const CLOCKS: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is wanted of a fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FleetWish {
+    pub address: BrokerAddress,
+    /// How many agents; `None` for all that are there.
+    pub agents: Option<usize>,
+    /// How many of them may be lost before a trial fails.
+    pub tolerate_lost: usize,
+    pub build: FleetBuild,
+}
+
+/// Which loops of a load an agent has, of how many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopRange {
+    pub loops: Range<usize>,
+    pub of: usize,
+}
+
+/// A member of a fleet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    pub name: String,
+    pub hello: Hello,
+}
+
+/// A fleet of which we are the coordinator.
+pub struct Fleet {
+    pub(crate) link: Link,
+    pub(crate) sender: Sender<Letter>,
+    inbox: Receiver<Letter>,
+    pub(crate) wish: FleetWish,
+    /// What the names of its trials begin with: nobody else's do.
+    id: String,
+    trials: Cell<u32>,
+    members: RefCell<BTreeMap<String, Hello>>,
+}
+
+impl Fleet {
+    /// Connects to the broker. `id` is ours alone.
+    ///
+    /// # Errors
+    /// It cannot be reached, or has no JetStream.
+    pub fn join(wish: FleetWish, id: &str) -> Result<Fleet, FleetError> {
+        subject::check_name(id)?;
+        let link = Link::connect(&wish.address, &format!("coordinator-{id}"))?;
+        let last = link.prepare_stream()?;
+        let (sender, inbox) = mpsc::channel();
+        link.hear(&subject::hello("*"), sender.clone())?;
+        link.hear(&subject::heartbeat("*"), sender.clone())?;
+        link.read_stored(last, sender.clone());
+        let id = id.to_owned();
+        Ok(Fleet { link, sender, inbox, wish, id, trials: Cell::new(0), members: RefCell::default() })
+    }
+
+    /// All agents that answer now, by name, whatever was wished for.
+    ///
+    /// # Errors
+    /// Two of them have one name.
+    pub fn roll_call(&self) -> Result<Vec<Member>, FleetError> {
+        self.gather(None, &|| false)
+    }
+
+    /// The agents that a load is to have: those that are there, or as many as were wished for.
+    ///
+    /// # Errors
+    /// They do not come, or are of another build, or two of them have one name.
+    pub fn muster(&self, is_interrupted: &dyn Fn() -> bool) -> Result<Vec<Member>, FleetError> {
+        let mut members = self.gather(self.wish.agents, is_interrupted)?;
+        let address = &self.wish.address;
+        match self.wish.agents {
+            None if members.is_empty() => {
+                return Err(FleetError::Environment(format!(
+                    "no agent answers at {address}; `plimsoll agent --fleet {address} --name a1` starts one"
+                )));
+            }
+            Some(wanted) if members.len() < wanted => {
+                let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
+                return Err(FleetError::Environment(format!(
+                    "{} of {wanted} agents are at {address} after {} s: {}",
+                    members.len(),
+                    GATHERING.as_secs(),
+                    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+                )));
+            }
+            Some(wanted) => members.truncate(wanted),
+            None => {}
+        }
+        for Member { name, hello } in &members {
+            if hello.build != self.wish.build {
+                return Err(FleetError::Refused(format!(
+                    "the agent {name} is Plimsoll {}, and this is {}: use the same build on both sides",
+                    hello.build, self.wish.build
+                )));
+            }
+        }
+        Ok(members)
+    }
+
+    /// Waits until as many agents as are wanted say who they are, or for a roll call.
+    fn gather(&self, wanted: Option<usize>, is_interrupted: &dyn Fn() -> bool) -> Result<Vec<Member>, FleetError> {
+        let patience = if wanted.is_some() { GATHERING } else { ROLL_CALL };
+        let (begun, mut called) = (Instant::now(), None::<Instant>);
+        self.members.borrow_mut().clear();
+        while begun.elapsed() < patience && wanted.is_none_or(|wanted| self.members.borrow().len() < wanted) {
+            if is_interrupted() {
+                return Err(FleetError::Interrupted);
+            }
+            // Those that come later have not heard it.
+            if called.is_none_or(|called| called.elapsed() >= ROLL_CALL) {
+                self.call(&Call::Who);
+                called = Some(Instant::now());
+            }
+            let Ok(letter) = self.inbox.recv_timeout(LOOK) else { continue };
+            if letter.subject.starts_with(&subject::hello("")) {
+                self.meet(&letter)?;
+            }
+        }
+        let members = self.members.borrow();
+        Ok(members.iter().map(|(name, hello)| Member { name: name.clone(), hello: hello.clone() }).collect())
+    }
+
+    fn meet(&self, letter: &Letter) -> Result<(), FleetError> {
+        let name = subject::agent(&letter.subject);
+        let refuse = |why: String| FleetError::Refused(format!("the agent {name}: {why}"));
+        subject::check_name(name)?;
+        // One of another version may say it in other words.
+        let hello: Hello = message::read(&letter.body)
+            .map_err(|why| refuse(format!("it is of another build than this Plimsoll, {}: {why}", self.wish.build)))?;
+        let before = self.members.borrow_mut().insert(name.to_owned(), hello.clone());
+        match before {
+            Some(other) if other.incarnation != hello.incarnation => Err(refuse(format!(
+                "two have this name, on {} and on {}; give each a --name of its own",
+                other.machine, hello.machine
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives each agent its part of a load of so many loops each; `assign` says what it has to make. They are preparing
+    /// when this returns.
+    ///
+    /// # Errors
+    /// An agent is missing, or refuses.
+    pub fn begin(
+        &self,
+        facts: LoadFacts,
+        loops: usize,
+        connections: usize,
+        assign: &dyn Fn(&LoopRange) -> String,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<FleetLoad<'_>, FleetError> {
+        let mut members = self.muster(is_interrupted)?;
+        // One without a connection has nothing to do.
+        members.truncate(connections.max(1));
+        let of = members.len().saturating_mul(loops.max(1)).min(connections.max(1));
+        let share = |at: usize| LoopRange { loops: at * of / members.len()..(at + 1) * of / members.len(), of };
+        let shares: Vec<LoopRange> = (0..members.len()).map(share).collect();
+        self.trials.set(self.trials.get() + 1);
+        let trial = format!("{}-{}", self.id, self.trials.get());
+        let assignments: Vec<String> = shares.iter().map(assign).collect();
+        let facts = LoadFacts { loops: of, tellers: members.len(), ..facts };
+        // From now on its agents are told to finish, whatever happens.
+        let load = FleetLoad::new(self, trial.clone(), facts, members.iter().cloned().zip(shares));
+        let prepared = members.iter().zip(&assignments).map(|(member, text)| (member.name.as_str(), text.as_str()));
+        self.prepare(&trial, prepared.collect(), is_interrupted)?;
+        Ok(load)
+    }
+
+    /// Gives the agents their assignments, part by part, all at once.
+    fn prepare(
+        &self,
+        trial: &str,
+        mut left: Vec<(&str, &str)>,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<(), FleetError> {
+        let since = Instant::now();
+        while !left.is_empty() {
+            let busy = self.prepare_once(trial, &left)?;
+            if let Some((agent, with)) = busy.first() {
+                if since.elapsed() > LETS_GO {
+                    return Err(FleetError::Environment(format!(
+                        "the agent {agent} has the load of another trial ({with}), whose coordinator is another Plimsoll"
+                    )));
+                }
+                if is_interrupted() {
+                    return Err(FleetError::Interrupted);
+                }
+                thread::sleep(ROLL_CALL);
+            }
+            left.retain(|(agent, _)| busy.iter().any(|(other, _)| other == agent));
+        }
+        Ok(())
+    }
+
+    /// The agents that are busy, and with what.
+    fn prepare_once(&self, trial: &str, all: &[(&str, &str)]) -> Result<Vec<(String, String)>, FleetError> {
+        let mut busy = Vec::new();
+        let mut texts: Vec<_> = all.iter().map(|(agent, text)| (*agent, parts(text))).collect();
+        while !texts.is_empty() {
+            let mut asked = Vec::new();
+            texts.retain_mut(|(agent, parts)| {
+                let Some((text, more)) = parts.next() else { return false };
+                let order = Order::Prepare { trial: trial.to_owned(), text: text.to_owned(), more };
+                asked.push((*agent, order));
+                true
+            });
+            for (agent, answer) in self.order(asked, ANSWERED) {
+                match answer {
+                    Ok(Answer::Done) => {}
+                    Ok(Answer::Busy(with)) => {
+                        texts.retain(|(other, _)| *other != agent);
+                        busy.push((agent, with));
+                    }
+                    Ok(Answer::Refused(why)) => {
+                        return Err(FleetError::Refused(format!("the agent {agent} refuses: {why}")));
+                    }
+                    Err(why) => return Err(FleetError::Environment(format!("the agent {agent}: {why}"))),
+                }
+            }
+        }
+        Ok(busy)
+    }
+
+    /// Gives orders, all at once, and waits for the answers.
+    pub(crate) fn order(
+        &self,
+        orders: Vec<(&str, Order)>,
+        patience: Duration,
+    ) -> Vec<(String, Result<Answer, String>)> {
+        let questions = orders.iter().map(|(agent, order)| (subject::to(agent), message::write(order))).collect();
+        let answers = self.link.ask_all(questions, patience);
+        let read = |answer: Result<Vec<u8>, String>| message::read(&answer?);
+        orders.iter().map(|(agent, _)| (*agent).to_owned()).zip(answers.into_iter().map(read)).collect()
+    }
+
+    pub(crate) fn call(&self, call: &Call) {
+        self.link.tell(subject::ALL, message::write(call));
+    }
+
+    /// What comes next, from whomever.
+    pub(crate) fn letter(&self, wait: Duration) -> Option<Letter> {
+        self.inbox.recv_timeout(wait).ok()
+    }
+
+    /// How far the clock of each may be misjudged, nanoseconds; `None` of one that does not say what time it is.
+    pub fn clocks(&self, members: &[Member]) -> Vec<Option<u64>> {
+        let epoch = Instant::now();
+        let clocks: Vec<String> = members.iter().map(|member| subject::clock(&member.name)).collect();
+        clocks.iter().for_each(|clock| self.link.ask_later(clock, Vec::new(), EXCHANGES, &self.sender));
+        let mut found: Vec<Vec<Exchange>> = vec![Vec::new(); members.len()];
+        while found.iter().any(|found| found.len() < EXCHANGES) && epoch.elapsed() < CLOCKS {
+            let Some(letter) = self.letter(LOOK) else { continue };
+            if let Some(at) = clocks.iter().position(|clock| *clock == letter.subject) {
+                found[at].extend(Exchange::of(&letter, epoch).ok().flatten());
+            }
+        }
+        found.into_iter().map(|found| best(found).map(|offset| offset.bound_ns)).collect()
+    }
+
+    /// Tells all agents to leave.
+    pub fn dismiss(&self) {
+        self.call(&Call::Leave);
+        self.link.flush();
+    }
+}

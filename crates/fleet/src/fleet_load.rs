@@ -1,0 +1,362 @@
+//! A load that agents make, heard as one: from the start in common to the last of them that is drained.
+
+use crate::clock::{self, EXCHANGES, Exchange, Offset, WORST_NS};
+use crate::coordinator::{Fleet, LoopRange, Member};
+use crate::link::Letter;
+use crate::message::{self, Answer, Call, Heartbeat, Hello, Order, Told};
+use crate::roster::Standing;
+use crate::subject;
+use crate::voice::{Heard, Voice};
+use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Spent};
+use plimsoll_load::tally::Tally;
+use plimsoll_model::summary::AgentPoint;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How often agents are told that somebody follows their load, and are asked what time it is.
+const FOLLOWED: Duration = Duration::from_millis(500);
+const PING: Duration = Duration::from_secs(1);
+/// From the order to start to the start.
+const START_IN: Duration = Duration::from_secs(2);
+/// All have to have accepted it by then.
+const ACCEPTED: Duration = Duration::from_millis(1500);
+/// What is missing is asked for again after this time, and not more often.
+const AGAIN: Duration = Duration::from_secs(2);
+/// What is recorded is let go of within this time, or at some later one.
+const LETS_GO: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(10);
+
+/// A load of several agents.
+pub struct FleetLoad<'f> {
+    fleet: &'f Fleet,
+    trial: String,
+    facts: LoadFacts,
+    voices: Vec<Voice>,
+    /// Heard and not yet told.
+    events: VecDeque<LoadEvent>,
+    /// Where our own clock begins.
+    epoch: Instant,
+    has_started: bool,
+    is_finished: bool,
+    lost: usize,
+    called: Option<Instant>,
+    pinged: Instant,
+}
+
+impl<'f> FleetLoad<'f> {
+    /// Of agents that are about to be asked to prepare it.
+    pub(crate) fn new(
+        fleet: &'f Fleet,
+        trial: String,
+        facts: LoadFacts,
+        members: impl Iterator<Item = (Member, LoopRange)>,
+    ) -> FleetLoad<'f> {
+        let epoch = Instant::now();
+        let voices = members.map(|(member, share)| Voice::new(member, share, Duration::ZERO)).collect();
+        FleetLoad {
+            fleet,
+            trial,
+            facts,
+            voices,
+            events: VecDeque::new(),
+            epoch,
+            has_started: false,
+            is_finished: false,
+            lost: 0,
+            called: None,
+            pinged: epoch,
+        }
+    }
+
+    /// The name of its trial, which those of its spools begin with.
+    pub fn trial(&self) -> &str {
+        &self.trial
+    }
+
+    fn now(&self) -> Duration {
+        self.epoch.elapsed()
+    }
+
+    /// What has to be done now and then.
+    fn tend(&mut self) {
+        if self.called.is_none_or(|called| called.elapsed() >= FOLLOWED) {
+            self.called = Some(Instant::now());
+            self.fleet.call(&Call::Followed { trial: self.trial.clone() });
+        }
+        if self.has_started && self.pinged.elapsed() >= PING {
+            self.pinged = Instant::now();
+            for voice in self.voices.iter().filter(|voice| !voice.attendance.is_lost()) {
+                self.fleet.link.ask_later(&subject::clock(&voice.member.name), Vec::new(), 1, &self.fleet.sender);
+            }
+        }
+        let now = self.now();
+        for at in 0..self.voices.len() {
+            let voice = &mut self.voices[at];
+            if !voice.is_drained && voice.attendance.judge(now) && voice.attendance.is_lost() {
+                self.is_lost(at);
+            }
+            self.ask_again(at, now);
+        }
+    }
+
+    /// An agent has written more than has come: the broker may have lost it.
+    fn ask_again(&mut self, at: usize, now: Duration) {
+        let voice = &mut self.voices[at];
+        let is_missing = voice.written > voice.next && !voice.attendance.is_lost();
+        if !is_missing {
+            voice.asked_again = None;
+            return;
+        }
+        match voice.asked_again {
+            // It may just be on its way.
+            None => voice.asked_again = Some(now),
+            Some(asked) if now.saturating_sub(asked) >= AGAIN => {
+                voice.asked_again = Some(now);
+                let order = Order::Again { trial: self.trial.clone(), from: voice.next };
+                self.fleet.link.tell(&subject::to(&voice.member.name), message::write(&order));
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn lose(&mut self, at: usize, why: &str) {
+        if self.voices[at].is_drained || self.voices[at].attendance.is_lost() {
+            return;
+        }
+        self.voices[at].attendance.lose(why.to_owned());
+        self.is_lost(at);
+    }
+
+    fn is_lost(&mut self, at: usize) {
+        let voice = &self.voices[at];
+        let Standing::Lost(why) = voice.attendance.standing() else { return };
+        self.lost += 1;
+        let told = format!("the agent {} is lost: {why}", voice.member.name);
+        if self.has_started {
+            self.events.push_back(LoadEvent::Lost { from_ns: voice.told_to_ns });
+        }
+        if !self.has_started || self.lost > self.fleet.wish.tolerate_lost {
+            self.events.push_back(LoadEvent::Failed(told));
+        }
+    }
+
+    fn take(&mut self, letter: Letter) {
+        let agent = subject::agent(&letter.subject).to_owned();
+        let Some(at) = self.voices.iter().position(|voice| voice.member.name == agent) else { return };
+        let taken = match () {
+            () if letter.subject == subject::told(&agent) => self.told(at, &letter),
+            () if letter.subject == subject::heartbeat(&agent) => self.beats(at, &letter),
+            () if letter.subject == subject::hello(&agent) => self.met(at, &letter),
+            () if letter.subject == subject::clock(&agent) => self.clock(at, &letter),
+            () => Ok(()),
+        };
+        if let Err(why) = taken {
+            self.lose(at, &format!("it says what no agent says: {why}"));
+        }
+    }
+
+    fn told(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
+        let told: Told = message::read(&letter.body)?;
+        let (now, voice) = (self.now(), &mut self.voices[at]);
+        let is_ours = told.trial == self.trial && told.incarnation == voice.member.hello.incarnation;
+        if !is_ours || voice.attendance.is_lost() {
+            return Ok(());
+        }
+        match voice.hear(told, &self.facts)? {
+            Heard::Nothing => {}
+            Heard::Gap => voice.asked_again = voice.asked_again.or(Some(now.saturating_sub(AGAIN))),
+            Heard::Event(event) => {
+                voice.attendance.tells(now);
+                let event = match event {
+                    LoadEvent::Failed(why) => LoadEvent::Failed(format!("the agent {}: {why}", voice.member.name)),
+                    // Its processes are those of another machine.
+                    LoadEvent::Ready(mut ready) => {
+                        ready.server.pid = None;
+                        LoadEvent::Ready(ready)
+                    }
+                    event => event,
+                };
+                if voice.is_drained {
+                    voice.attendance.is_to_tell(false, now);
+                }
+                self.events.push_back(event);
+            }
+        }
+        Ok(())
+    }
+
+    fn beats(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
+        let beat: Heartbeat = message::read(&letter.body)?;
+        let (now, voice) = (self.now(), &mut self.voices[at]);
+        if beat.incarnation != voice.member.hello.incarnation {
+            return Ok(());
+        }
+        voice.attendance.beats(now);
+        if beat.trial.as_deref() == Some(&self.trial) {
+            voice.written = voice.written.max(beat.written);
+        }
+        if let Some(trouble) = beat.trouble {
+            self.lose(at, &trouble);
+        }
+        Ok(())
+    }
+
+    fn met(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
+        let hello: Hello = message::read(&letter.body)?;
+        if hello.incarnation != self.voices[at].member.hello.incarnation {
+            self.lose(at, "it was started again");
+        }
+        Ok(())
+    }
+
+    fn clock(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
+        let Some(exchange) = Exchange::of(letter, self.epoch)? else { return Ok(()) };
+        let found = exchange.offset();
+        // One that was answered late says less than is known already.
+        if found.bound_ns <= WORST_NS {
+            self.voices[at].clock_now = Some(found);
+        }
+        Ok(())
+    }
+
+    /// Judges all clocks, and gives the order to start; when that will be.
+    fn agree(&mut self) -> Result<Instant, String> {
+        self.judge_clocks()?;
+        let at = Instant::now() + START_IN;
+        let at_ns = at.saturating_duration_since(self.epoch).as_nanos() as u64;
+        let order = |voice: &Voice| {
+            let theirs = voice.clock.map_or(at_ns, |clock| clock.theirs(at_ns));
+            Order::Start { trial: self.trial.clone(), at_ns: theirs }
+        };
+        let orders = self.voices.iter().map(|voice| (voice.member.name.as_str(), order(voice))).collect();
+        for (agent, answer) in self.fleet.order(orders, ACCEPTED) {
+            match answer {
+                Ok(Answer::Done) => {}
+                Ok(Answer::Busy(why) | Answer::Refused(why)) | Err(why) => {
+                    return Err(format!("the start was called off: the agent {agent}: {why}"));
+                }
+            }
+        }
+        if Instant::now() >= at {
+            return Err("the start was called off: the agents have accepted it too late".to_owned());
+        }
+        Ok(at)
+    }
+
+    /// Asks every agent what time it is, until each has answered often enough.
+    fn judge_clocks(&mut self) -> Result<(), String> {
+        for voice in &self.voices {
+            let clock = subject::clock(&voice.member.name);
+            self.fleet.link.ask_later(&clock, Vec::new(), EXCHANGES, &self.fleet.sender);
+        }
+        let until = Instant::now() + START_IN;
+        let mut exchanges: Vec<Vec<Exchange>> = vec![Vec::new(); self.voices.len()];
+        while exchanges.iter().any(|found| found.len() < EXCHANGES) && Instant::now() < until {
+            let Some(letter) = self.fleet.letter(LOOK) else { continue };
+            let place = self.voices.iter().position(|voice| letter.subject == subject::clock(&voice.member.name));
+            match place {
+                Some(at) => exchanges[at].extend(Exchange::of(&letter, self.epoch)?),
+                None => self.take(letter),
+            }
+        }
+        for (voice, found) in self.voices.iter_mut().zip(exchanges) {
+            let name = &voice.member.name;
+            voice.clock = clock::best(found);
+            match voice.clock {
+                Some(Offset { bound_ns, .. }) if bound_ns <= WORST_NS => {}
+                Some(Offset { bound_ns, .. }) => {
+                    return Err(format!(
+                        "the clock of the agent {name} is known to {:.1} ms only, and {} ms are the most for a start in \
+                         common: the way to the broker and on is too long, or one of the machines too busy",
+                        bound_ns as f64 / 1e6,
+                        WORST_NS / 1_000_000
+                    ));
+                }
+                None => return Err(format!("the agent {name} does not say what time it is")),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl LoadSource for FleetLoad<'_> {
+    fn facts(&self) -> &LoadFacts {
+        &self.facts
+    }
+
+    fn start(&mut self) -> Duration {
+        match self.agree() {
+            Ok(at) => {
+                let begins_in = at.saturating_duration_since(Instant::now());
+                let from = self.now() + begins_in;
+                self.has_started = true;
+                self.voices.iter_mut().for_each(|voice| voice.attendance.is_to_tell(true, from));
+                begins_in
+            }
+            Err(why) => {
+                self.fleet.call(&Call::Finish { trial: self.trial.clone() });
+                self.events.push_back(LoadEvent::Failed(why));
+                Duration::ZERO
+            }
+        }
+    }
+
+    fn next(&mut self, wait: Duration) -> Option<LoadEvent> {
+        let until = Instant::now() + wait;
+        loop {
+            self.tend();
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            match self.fleet.letter(left.min(LOOK)) {
+                Some(letter) => self.take(letter),
+                None if left.is_zero() => return None,
+                None => {}
+            }
+        }
+    }
+
+    /// Those that are lost are told of as such.
+    fn ended(&self) -> usize {
+        0
+    }
+
+    fn spent(&self) -> Option<Spent> {
+        let waited = self.voices.iter().map(|voice| voice.spent.waited).sum::<Option<Duration>>();
+        Some(Spent { cpu: self.voices.iter().map(|voice| voice.spent.cpu).sum(), waited })
+    }
+
+    fn agents(&self) -> Vec<AgentPoint> {
+        let lost = |voice: &Voice| match voice.attendance.standing() {
+            Standing::Lost(why) => Some(why.clone()),
+            Standing::Present | Standing::Suspect => None,
+        };
+        self.voices.iter().map(|voice| voice.point(lost(voice))).collect()
+    }
+
+    fn recycle(&mut self, _: Tally) {}
+
+    fn stop(&mut self) {
+        self.fleet.call(&Call::Stop { trial: self.trial.clone() });
+    }
+
+    /// What is finished has been recorded: the agents need not keep it.
+    fn finish(mut self) {
+        self.is_finished = true;
+        self.fleet.call(&Call::Finish { trial: self.trial.clone() });
+        let present = self.voices.iter().filter(|voice| !voice.attendance.is_lost());
+        let order = Order::Recorded { trial: self.trial.clone() };
+        let orders = present.map(|voice| (voice.member.name.as_str(), order.clone())).collect();
+        // One that does not hear it keeps it for a while.
+        self.fleet.order(orders, LETS_GO);
+    }
+}
+
+impl Drop for FleetLoad<'_> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.fleet.call(&Call::Finish { trial: self.trial.clone() });
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! A load on several machines: load agents make its parts, a coordinator hears them as one
+//! [`plimsoll_load::source::LoadSource`]. Between them is a broker, NATS with JetStream, that [`link`] alone knows.
+//!
+//! Begin with [`coordinator`] (who is there, and what each is given), [`fleet_load`] (what it tells, from the start in common to
+//! the last drained) and [`agent`] (the other side). [`clock`] says what time it is elsewhere, [`roster`] who is lost.
+
+pub mod address;
+pub mod agent;
+pub mod clock;
+pub mod coordinator;
+pub mod error;
+pub mod fleet_load;
+pub mod link;
+pub mod message;
+pub mod own;
+mod part;
+pub mod roster;
+pub mod spool;
+mod subject;
+mod teller;
+mod voice;
+
+pub use address::BrokerAddress;
+pub use agent::{AgentFacts, AgentNews, LoadMaker, serve};
+pub use coordinator::{Fleet, FleetWish, LoopRange};
+pub use error::FleetError;
+pub use fleet_load::FleetLoad;
+pub use message::FleetBuild;

@@ -1,0 +1,326 @@
+//! The connection to the broker, as a blocking face: nothing outside this file knows NATS or how to wait for it.
+//!
+//! Control goes over core NATS, which forgets; what a load tells goes into one JetStream stream, which keeps it until the
+//! coordinator has it. Neither is trusted to be the only copy.
+
+use crate::address::BrokerAddress;
+use crate::error::FleetError;
+use crate::subject;
+use async_nats::HeaderMap;
+use async_nats::jetstream::consumer::{DeliverPolicy, pull};
+use async_nats::jetstream::stream::{Config, StorageType, Stream};
+use async_nats::jetstream::{self, Context};
+use async_nats::{Client, ConnectOptions, Event};
+use futures_util::StreamExt;
+use std::future::Future;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+/// A broker answers within this time, or is not there.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two attempts.
+const AGAIN: Duration = Duration::from_millis(200);
+/// What the stream keeps at most: after this time nobody comes back for it.
+const KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
+
+/// What was received.
+#[derive(Clone, Debug)]
+pub struct Letter {
+    pub subject: String,
+    /// Where its answer is expected.
+    pub reply: Option<String>,
+    pub body: Vec<u8>,
+    /// When it was asked for and when it came, if it is an answer.
+    pub times: Option<(Instant, Instant)>,
+}
+
+/// A connection to the broker that comes back by itself.
+pub struct Link {
+    runtime: Runtime,
+    client: Client,
+    jetstream: Context,
+    outbox: UnboundedSender<Outgoing>,
+    news: Arc<Mutex<News>>,
+}
+
+/// What is sent in turn.
+enum Outgoing {
+    Letter(String, Vec<u8>),
+    /// Whoever waits for everything before it.
+    Flush(oneshot::Sender<()>),
+}
+
+/// How it stands with the connection.
+#[derive(Debug, Default)]
+struct News {
+    /// Why it is gone.
+    trouble: Option<String>,
+    /// Whether that has changed since somebody asked.
+    is_new: bool,
+}
+
+impl Link {
+    /// Connects as `who`, whose inbox nobody else may read.
+    ///
+    /// # Errors
+    /// The broker does not answer, does not trust us, or has no JetStream.
+    pub fn connect(address: &BrokerAddress, who: &str) -> Result<Link, FleetError> {
+        let failed = |why: String| FleetError::Environment(format!("the broker {address}: {why}"));
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("broker")
+            .enable_all()
+            .build()
+            .map_err(|error| failed(error.to_string()))?;
+        let news = Arc::new(Mutex::new(News::default()));
+        let options = options(address, who, &news)?;
+        let connected = runtime.block_on(async { timeout(PATIENCE, options.connect(address.url())).await });
+        let client = match connected {
+            Ok(Ok(client)) => client,
+            Ok(Err(error)) => return Err(failed(error.to_string())),
+            Err(_) => return Err(failed("it does not answer".to_owned())),
+        };
+        let jetstream = {
+            let _within = runtime.enter();
+            jetstream::new(client.clone())
+        };
+        let (outbox, mut letters) = unbounded_channel();
+        let sender = client.clone();
+        runtime.spawn(async move {
+            while let Some(outgoing) = letters.recv().await {
+                match outgoing {
+                    // What cannot be sent while the broker is gone is of no use when it is back.
+                    Outgoing::Letter(subject, body) => {
+                        drop(timeout(PATIENCE, sender.publish(subject, body.into())).await);
+                    }
+                    Outgoing::Flush(done) => {
+                        let _ = timeout(PATIENCE, sender.flush()).await;
+                        let _ = done.send(());
+                    }
+                }
+            }
+        });
+        // That it is there is no news.
+        news.lock().unwrap_or_else(PoisonError::into_inner).is_new = false;
+        Ok(Link { runtime, client, jetstream, outbox, news })
+    }
+
+    /// Whether the connection was lost or has come back since this was last asked: why it is gone, or that it is there.
+    pub fn news(&self) -> Option<Option<String>> {
+        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut news.is_new).then(|| news.trouble.clone())
+    }
+
+    /// Sends something, after everything that was sent before; nobody may be there to hear it.
+    pub fn tell(&self, subject: &str, body: Vec<u8>) {
+        let _ = self.outbox.send(Outgoing::Letter(subject.to_owned(), body));
+    }
+
+    /// Waits until all that was told is with the broker.
+    pub fn flush(&self) {
+        let (done, is_done) = oneshot::channel();
+        let _ = self.outbox.send(Outgoing::Flush(done));
+        // One that is gone has nothing to wait for.
+        let _ = self.runtime.block_on(async { timeout(PATIENCE, is_done).await });
+    }
+
+    /// Asks all of these at once, and waits until all have answered or their time is over.
+    pub fn ask_all(&self, questions: Vec<(String, Vec<u8>)>, patience: Duration) -> Vec<Result<Vec<u8>, String>> {
+        let asked: Vec<_> = questions
+            .into_iter()
+            .map(|(subject, body)| self.runtime.spawn(self.asked(subject, body, patience)))
+            .collect();
+        let gone = |error: tokio::task::JoinError| Err(error.to_string());
+        asked.into_iter().map(|answer| self.runtime.block_on(answer).unwrap_or_else(gone)).collect()
+    }
+
+    /// Asks `times` times, one after the other, and goes on; what is answered in time comes as letters on `subject`.
+    pub fn ask_later(&self, subject: &str, body: Vec<u8>, times: usize, inbox: &Sender<Letter>) {
+        let (client, subject, inbox) = (self.client.clone(), subject.to_owned(), inbox.clone());
+        self.runtime.spawn(async move {
+            for _ in 0..times {
+                let asked = Instant::now();
+                let answer = timeout(PATIENCE, client.request(subject.clone(), body.clone().into())).await;
+                let times = Some((asked, Instant::now()));
+                let Ok(Ok(answer)) = answer else { return };
+                let _ =
+                    inbox.send(Letter { subject: subject.clone(), reply: None, body: answer.payload.to_vec(), times });
+            }
+        });
+    }
+
+    fn asked(
+        &self,
+        subject: String,
+        body: Vec<u8>,
+        patience: Duration,
+    ) -> impl Future<Output = Result<Vec<u8>, String>> + Send + use<> {
+        let client = self.client.clone();
+        async move {
+            match timeout(patience, client.request(subject, body.into())).await {
+                Ok(Ok(answer)) => Ok(answer.payload.to_vec()),
+                Ok(Err(error)) => Err(error.to_string()),
+                Err(_) => Err(format!("no answer within {} s", patience.as_secs_f64())),
+            }
+        }
+    }
+
+    /// Has all that comes on `subject`, from now on, put into `inbox`.
+    ///
+    /// # Errors
+    /// The broker does not let us.
+    pub fn hear(&self, subject: &str, inbox: Sender<Letter>) -> Result<(), FleetError> {
+        self.each(subject, move |letter, _| drop(inbox.send(letter)))
+    }
+
+    /// Answers what is asked on `subject` at once, whatever this process is at.
+    ///
+    /// # Errors
+    /// The broker does not let us.
+    pub fn answer(&self, subject: &str, answer: impl Fn() -> Vec<u8> + Send + 'static) -> Result<(), FleetError> {
+        self.each(subject, move |letter, client| {
+            let (Some(reply), body) = (letter.reply, answer()) else { return };
+            let client = client.clone();
+            tokio::spawn(async move { client.publish(reply, body.into()).await });
+        })
+    }
+
+    fn each(&self, subject: &str, mut take: impl FnMut(Letter, &Client) + Send + 'static) -> Result<(), FleetError> {
+        let failed = |why: String| FleetError::Environment(format!("listening on {subject}: {why}"));
+        let (client, wanted) = (self.client.clone(), subject.to_owned());
+        let mut heard = self.runtime.block_on(client.subscribe(wanted)).map_err(|error| failed(error.to_string()))?;
+        // Nothing that is sent after this is missed.
+        self.runtime.block_on(client.flush()).map_err(|error| failed(error.to_string()))?;
+        self.runtime.spawn(async move {
+            while let Some(message) = heard.next().await {
+                let reply = message.reply.map(|reply| reply.to_string());
+                let (subject, body) = (message.subject.to_string(), message.payload.to_vec());
+                let letter = Letter { subject, reply, body, times: None };
+                take(letter, &client);
+            }
+        });
+        Ok(())
+    }
+
+    /// Stores something under an `id` that is stored only once, and waits until the broker has it.
+    ///
+    /// # Errors
+    /// It has not said so in time; it may have it all the same.
+    pub fn store(&self, subject: &str, id: &str, body: Vec<u8>) -> Result<(), String> {
+        let mut headers = HeaderMap::new();
+        headers.insert("Nats-Msg-Id", id);
+        let stored = async {
+            let sent = self.jetstream.publish_with_headers(subject.to_owned(), headers, body.into()).await;
+            sent.map_err(|error| error.to_string())?.await.map_err(|error| error.to_string())
+        };
+        let stored = self.runtime.block_on(async { timeout(PATIENCE, stored).await });
+        stored.map_err(|_| "no acknowledgement in time".to_owned())?.map(drop)
+    }
+
+    /// Makes the stream if there is none; the sequence of its last message.
+    ///
+    /// # Errors
+    /// The broker has no JetStream, or does not let us.
+    pub fn prepare_stream(&self) -> Result<u64, FleetError> {
+        let failed = |why: String| FleetError::Environment(format!("the broker's stream: {why}"));
+        let made = async { timeout(PATIENCE, stream(&self.jetstream)).await };
+        let stream = self.runtime.block_on(made).map_err(|_| failed("it does not answer".to_owned()))?;
+        Ok(stream.map_err(failed)?.cached_info().state.last_sequence)
+    }
+
+    /// Has all that is stored after this sequence put into `inbox`, in order, for as long as there is somebody to read it.
+    pub fn read_stored(&self, after: u64, inbox: Sender<Letter>) {
+        let jetstream = self.jetstream.clone();
+        self.runtime.spawn(async move {
+            let mut next = after + 1;
+            while read(&jetstream, &mut next, &inbox).await.is_ok() {
+                sleep(AGAIN).await;
+            }
+        });
+    }
+
+    /// Lets the broker forget what it has stored up to now.
+    pub fn forget_stored(&self) {
+        let jetstream = self.jetstream.clone();
+        let forgotten = async {
+            if let Ok(stream) = jetstream.get_stream(subject::STREAM).await {
+                let _ = stream.purge().await;
+            }
+        };
+        // It forgets by itself, later.
+        let _ = self.runtime.block_on(async { timeout(PATIENCE, forgotten).await });
+    }
+}
+
+/// Nobody reads any more.
+struct Closed;
+
+/// Reads until the stream or the connection fails; `next` is the sequence of what comes next.
+async fn read(jetstream: &Context, next: &mut u64, inbox: &Sender<Letter>) -> Result<(), Closed> {
+    let Ok(stream) = stream(jetstream).await else { return Ok(()) };
+    // A broker that has lost its disk counts anew; what was read before is known again by its own numbers.
+    if stream.cached_info().state.last_sequence + 1 < *next {
+        *next = 1;
+    }
+    let consumer = stream.create_consumer(pull::OrderedConfig {
+        deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: *next },
+        ..pull::OrderedConfig::default()
+    });
+    let Ok(consumer) = consumer.await else { return Ok(()) };
+    let Ok(mut messages) = consumer.messages().await else { return Ok(()) };
+    while let Some(Ok(message)) = messages.next().await {
+        let Ok(info) = message.info() else { return Ok(()) };
+        *next = info.stream_sequence + 1;
+        let (subject, body) = (message.subject.to_string(), message.payload.to_vec());
+        let letter = Letter { subject, reply: None, body, times: None };
+        inbox.send(letter).map_err(|_| Closed)?;
+    }
+    Ok(())
+}
+
+async fn stream(jetstream: &Context) -> Result<Stream, String> {
+    let config = Config {
+        name: subject::STREAM.to_owned(),
+        subjects: vec![subject::told("*")],
+        storage: StorageType::File,
+        max_age: KEPT_FOR,
+        ..Config::default()
+    };
+    jetstream.get_or_create_stream(config).await.map_err(|error| error.to_string())
+}
+
+fn options(address: &BrokerAddress, who: &str, news: &Arc<Mutex<News>>) -> Result<ConnectOptions, FleetError> {
+    let news = Arc::clone(news);
+    let mut options = ConnectOptions::new()
+        .name(format!("plimsoll {who}"))
+        .custom_inbox_prefix(subject::inbox(who))
+        .connection_timeout(PATIENCE)
+        .require_tls(address.is_encrypted())
+        .reconnect_delay_callback(|_| AGAIN)
+        .event_callback(move |event| {
+            let found = match event {
+                Event::Connected => Some(None),
+                Event::Disconnected => Some(Some("it is gone".to_owned())),
+                Event::ClientError(error) => Some(Some(error.to_string())),
+                Event::ServerError(error) => Some(Some(error.to_string())),
+                _ => None,
+            };
+            if let (Some(trouble), Ok(mut news)) = (found, news.lock()) {
+                news.is_new |= news.trouble.is_some() != trouble.is_some();
+                news.trouble = trouble;
+            }
+            std::future::ready(())
+        });
+    if let Some(seed) = address.seed()? {
+        options = options.nkey(seed);
+    }
+    if let Some(authority) = address.authority() {
+        options = options.add_root_certificates(authority.to_owned());
+    }
+    Ok(options)
+}

@@ -1,0 +1,207 @@
+//! An agent's part of a load: what its loops tell becomes one voice.
+
+use crate::agent::AgentFacts;
+use crate::link::Link;
+use crate::message::{MachineSecond, Word};
+use crate::teller::Teller;
+use plimsoll_host::sample::Sampler;
+use plimsoll_load::assembly::Assembly;
+use plimsoll_load::lines;
+use plimsoll_load::recorder::LoopTotals;
+use plimsoll_load::source::{LoadEvent, LoadFacts, LocalLoad, Readiness};
+use plimsoll_load::tally::Tally;
+use plimsoll_load::window::Limit;
+use plimsoll_model::samples::Phase;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long an event is waited for.
+const LOOK: Duration = Duration::from_millis(1);
+/// Loops that were told to stop are drained after this.
+const DRAINED_WITHIN: Duration = Duration::from_secs(6);
+/// More events than any limit that is meant to be reached.
+const ENDLESS: u64 = u64::MAX / 2;
+
+/// How far a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartWord {
+    /// It connects, or waits for the start.
+    Waiting,
+    UnderWay,
+    /// All its loops are drained, or one of them failed before the start.
+    Over,
+}
+
+/// The load of some of the loops of a trial.
+pub struct Part<L: LocalLoad> {
+    pub trial: String,
+    load: L,
+    facts: LoadFacts,
+    teller: Teller,
+    assembly: Assembly,
+    totals: LoopTotals,
+    ready: usize,
+    readiness: Readiness,
+    drained: usize,
+    has_started: bool,
+    has_failed: bool,
+    followed: Instant,
+    sampler: Sampler,
+}
+
+impl<L: LocalLoad> Part<L> {
+    /// Of a load that has begun to connect.
+    ///
+    /// # Errors
+    /// What it tells cannot be kept.
+    pub fn begin(load: L, trial: &str, agent: &AgentFacts, link: Arc<Link>) -> io::Result<Part<L>> {
+        let facts = load.facts().clone();
+        let teller = Teller::begin(link, &agent.name, &agent.spools, trial, agent.incarnation)?;
+        teller.tell(&Word::Head(lines::head(&facts)))?;
+        Ok(Part {
+            trial: trial.to_owned(),
+            load,
+            teller,
+            assembly: Assembly::new(facts.tellers),
+            totals: LoopTotals::new(facts.names.shape()),
+            facts,
+            ready: 0,
+            readiness: Readiness::default(),
+            drained: 0,
+            has_started: false,
+            has_failed: false,
+            followed: Instant::now(),
+            sampler: Sampler::new(None),
+        })
+    }
+
+    pub fn written(&self) -> u64 {
+        self.teller.written()
+    }
+
+    pub fn tell_again(&self, from: u64) {
+        self.teller.tell_again(from);
+    }
+
+    pub fn word(&self) -> PartWord {
+        match () {
+            () if self.drained == self.facts.tellers => PartWord::Over,
+            () if self.has_started => PartWord::UnderWay,
+            () if self.has_failed => PartWord::Over,
+            () => PartWord::Waiting,
+        }
+    }
+
+    /// Whether it goes on until somebody ends it.
+    pub fn is_endless(&self) -> bool {
+        matches!(self.facts.limit, Limit::Events(events) | Limit::EventsPerConnection(events) if events > ENDLESS)
+    }
+
+    /// Somebody follows it.
+    pub fn is_followed(&mut self) {
+        self.followed = Instant::now();
+    }
+
+    /// For how long nobody has.
+    pub fn unfollowed(&self) -> Duration {
+        self.followed.elapsed()
+    }
+
+    pub fn start_at(&mut self, at: Instant) {
+        self.has_started = true;
+        self.load.start_at(at);
+    }
+
+    pub fn stop(&mut self) {
+        self.load.stop();
+    }
+
+    /// Tells what has come of it meanwhile.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    pub fn pump(&mut self) -> io::Result<()> {
+        while let Some(event) = self.load.next(LOOK) {
+            self.take(event)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, event: LoadEvent) -> io::Result<()> {
+        match event {
+            LoadEvent::Ready(readiness) => {
+                self.ready += 1;
+                self.readiness.add(readiness);
+                if self.ready == self.facts.tellers {
+                    self.tell(&LoadEvent::Ready(self.readiness.clone()))?;
+                }
+            }
+            LoadEvent::Interval(tally) => {
+                if let Some(spent) = self.assembly.add(*tally) {
+                    self.load.recycle(spent);
+                }
+                while let Some(whole) = self.assembly.next_whole() {
+                    self.second(whole.tally)?;
+                }
+            }
+            LoadEvent::Drained(totals) => {
+                self.drained += 1;
+                self.totals.add(totals);
+                if self.drained == self.facts.tellers {
+                    for rest in self.assembly.rest() {
+                        self.second(rest.tally)?;
+                    }
+                    self.tell(&LoadEvent::Drained(self.totals.clone()))?;
+                }
+            }
+            LoadEvent::Failed(_) => {
+                self.has_failed = true;
+                self.tell(&event)?;
+            }
+            LoadEvent::Lost { .. } | LoadEvent::Machine(_) => {}
+        }
+        Ok(())
+    }
+
+    /// What the machine did is told first, so that whoever has the second has that as well.
+    fn second(&mut self, tally: Tally) -> io::Result<()> {
+        if tally.phase != Phase::Drain {
+            let spent = self.load.spent();
+            self.teller.tell(&Word::Machine(MachineSecond {
+                end_ns: tally.end_ns,
+                cpu_us: spent.map_or(0, |spent| spent.cpu.as_micros() as u64),
+                waited_us: spent.and_then(|spent| spent.waited).map(|waited| waited.as_micros() as u64),
+                host: self.sampler.sample(tally.end_ns).host,
+            }))?;
+        }
+        let event = LoadEvent::Interval(Box::new(tally));
+        self.tell(&event)?;
+        if let LoadEvent::Interval(tally) = event {
+            self.load.recycle(*tally);
+        }
+        Ok(())
+    }
+
+    fn tell(&self, event: &LoadEvent) -> io::Result<()> {
+        self.teller.tell(&Word::Event(lines::write(event)))
+    }
+
+    /// Ends the window, says why, and tells what is still under way.
+    pub fn leave(&mut self, why: &str) {
+        let _ = self.tell(&LoadEvent::Failed(why.to_owned()));
+        self.load.stop();
+        let until = Instant::now() + DRAINED_WITHIN;
+        while self.has_started && self.drained < self.facts.tellers && self.load.ended() == 0 && Instant::now() < until
+        {
+            if self.pump().is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Closes its connections; what it has told stays on our disk.
+    pub fn finish(self) {
+        self.load.finish();
+    }
+}

@@ -1,0 +1,158 @@
+//! Who of a fleet is there, and who is lost: judged by data as well as by heartbeats, since one that beats and tells nothing
+//! carries nothing.
+
+use std::time::Duration;
+
+/// Without a heartbeat for so long an agent is suspect.
+pub const SUSPECT_AFTER: Duration = Duration::from_secs(2);
+/// Without anything of its load for so long it is lost, whether it beats or not.
+pub const LOST_AFTER: Duration = Duration::from_secs(5);
+
+/// How it stands with an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Present,
+    /// No heartbeat; it may only have been stopped for a while.
+    Suspect,
+    /// For good, in this trial, and why.
+    Lost(String),
+}
+
+/// When an agent was last heard of, on a clock of ours.
+#[derive(Clone, Debug)]
+pub struct Attendance {
+    beat: Duration,
+    told: Duration,
+    standing: Standing,
+    /// Whether its load is to be telling something every second.
+    is_telling: bool,
+}
+
+impl Attendance {
+    pub fn new(now: Duration) -> Attendance {
+        Attendance { beat: now, told: now, standing: Standing::Present, is_telling: false }
+    }
+
+    pub fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    pub fn is_lost(&self) -> bool {
+        matches!(self.standing, Standing::Lost(_))
+    }
+
+    /// It has given a sign of life.
+    pub fn beats(&mut self, now: Duration) {
+        self.beat = now;
+        if self.standing == Standing::Suspect {
+            self.standing = Standing::Present;
+        }
+    }
+
+    /// Its load has told something.
+    pub fn tells(&mut self, now: Duration) {
+        self.told = now;
+        self.beats(now);
+    }
+
+    /// From now on its load tells something every second, or no longer.
+    pub fn is_to_tell(&mut self, is_telling: bool, now: Duration) {
+        self.is_telling = is_telling;
+        self.told = self.told.max(now);
+    }
+
+    pub fn lose(&mut self, why: String) {
+        if !self.is_lost() {
+            self.standing = Standing::Lost(why);
+        }
+    }
+
+    /// Judges it by what was heard up to now; whether its standing has changed.
+    pub fn judge(&mut self, now: Duration) -> bool {
+        let since = |then: Duration| now.saturating_sub(then);
+        let (beat, told) = (since(self.beat), since(self.told));
+        let found = match &self.standing {
+            Standing::Lost(_) => return false,
+            _ if self.is_telling && told > LOST_AFTER => {
+                let heart = if beat > SUSPECT_AFTER { "no heartbeat either" } else { "though its heart beats" };
+                Standing::Lost(format!("nothing of its load for {:.1} s, {heart}", told.as_secs_f64()))
+            }
+            _ if !self.is_telling && beat > LOST_AFTER => {
+                Standing::Lost(format!("no heartbeat for {:.1} s", beat.as_secs_f64()))
+            }
+            _ if beat > SUSPECT_AFTER => Standing::Suspect,
+            _ => Standing::Present,
+        };
+        let has_changed = found != self.standing;
+        self.standing = found;
+        has_changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(tenths: u64) -> Duration {
+        Duration::from_millis(100 * tenths)
+    }
+
+    /// What becomes of one that beats and tells at these tenths of a second, judged at every tenth.
+    fn judged(beats: &[u64], tells: &[u64], until: u64) -> Vec<(u64, Standing)> {
+        let mut agent = Attendance::new(at(0));
+        agent.is_to_tell(true, at(0));
+        let mut changes = Vec::new();
+        for now in 1..=until {
+            if beats.contains(&now) {
+                agent.beats(at(now));
+            }
+            if tells.contains(&now) {
+                agent.tells(at(now));
+            }
+            if agent.judge(at(now)) {
+                changes.push((now, agent.standing().clone()));
+            }
+        }
+        changes
+    }
+
+    #[test]
+    fn one_that_tells_every_second_is_present() {
+        let seconds: Vec<u64> = (1..10).map(|second| second * 10).collect();
+        assert_eq!(judged(&[], &seconds, 100), []);
+    }
+
+    #[test]
+    fn one_that_was_stopped_for_three_seconds_is_suspect_and_comes_back() {
+        let tells: Vec<u64> = [10, 20, 55, 60, 70, 80].into();
+        assert_eq!(judged(&[], &tells, 80), [(41, Standing::Suspect)]);
+        let mut agent = Attendance::new(at(0));
+        agent.judge(at(30));
+        agent.tells(at(31));
+        assert_eq!(agent.standing(), &Standing::Present);
+    }
+
+    #[test]
+    fn one_that_beats_without_data_is_lost_and_stays_lost() {
+        let beats: Vec<u64> = (1..100).collect();
+        let changes = judged(&beats, &[10], 99);
+        assert_eq!(changes.len(), 1);
+        assert!(
+            matches!(&changes[0], (61, Standing::Lost(why)) if why.contains("though its heart beats")),
+            "{changes:?}"
+        );
+    }
+
+    #[test]
+    fn one_that_is_killed_is_lost_and_one_that_has_nothing_to_tell_only_beats() {
+        let changes = judged(&[5], &[5], 99);
+        assert!(matches!(&changes[1], (56, Standing::Lost(why)) if why.contains("no heartbeat either")), "{changes:?}");
+        let mut idle = Attendance::new(at(0));
+        for now in 1..200 {
+            idle.beats(at(now));
+            assert!(!idle.judge(at(now)));
+        }
+        idle.judge(at(199 + 51));
+        assert!(idle.is_lost());
+    }
+}

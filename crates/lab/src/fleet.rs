@@ -1,0 +1,263 @@
+//! Loads that agents make: what each is given, and how an agent makes its part of it.
+
+use crate::adapter::{Asked, WorkloadAdapter, begin_chosen};
+use crate::error::LabError;
+use crate::load_spec::spec_of;
+use crate::login::Login;
+use plimsoll_data::target::{OpenTarget, external_endpoint, private_endpoint};
+use plimsoll_engine::endpoint::Password;
+use plimsoll_engine::tls::Mode;
+use plimsoll_engine::{Address, Endpoint, Run, RunSpec, Workload};
+use plimsoll_fleet::{BrokerAddress, Fleet, FleetBuild, FleetError, FleetWish, LoadMaker, LoopRange};
+use plimsoll_host::Home;
+use plimsoll_load::source::LoadFacts;
+use plimsoll_model::{LoadPoint, NamedScalars};
+use plimsoll_plan::allowed_target::AllowedTarget;
+use plimsoll_plan::plan::{FleetPlan, script_of};
+use plimsoll_plan::{RunPlan, Target, Url};
+use plimsoll_workloads::chosen::ChosenWorkload;
+use plimsoll_workloads::dataset::Loaded;
+use serde::{Deserialize, Serialize};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
+
+/// Which program this is.
+pub fn build() -> FleetBuild {
+    FleetBuild::of(env!("CARGO_PKG_VERSION"))
+}
+
+/// A number that nobody else has.
+pub fn incarnation() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// What a plan wants of its fleet.
+///
+/// # Errors
+/// The address of the broker is none.
+pub fn wish(plan: &FleetPlan) -> Result<FleetWish, LabError> {
+    let address = BrokerAddress::parse(&plan.broker)?;
+    Ok(FleetWish { address, agents: plan.agents, tolerate_lost: plan.tolerate_lost, build: build() })
+}
+
+/// Joins the fleet of a plan, if it has one.
+///
+/// # Errors
+/// The broker cannot be reached.
+pub fn join(plan: Option<&FleetPlan>) -> Result<Option<Fleet>, LabError> {
+    let join = |plan| Ok(Fleet::join(wish(plan)?, &format!("{:012x}", incarnation() >> 16))?);
+    plan.map(join).transpose()
+}
+
+/// What an agent is given to make.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Assigned {
+    plan: RunPlan,
+    point: LoadPoint,
+    /// How the server is reached. No password is ever among it: agents have their own.
+    server: AssignedServer,
+    database: String,
+    user: String,
+    asked: Asked,
+    loaded: Option<(NamedScalars, u64)>,
+    run_seed: u64,
+    /// What to ask of one connection of each loop.
+    ask: Option<String>,
+    /// The agent's loops, as numbers from the first on, of how many.
+    loops: (usize, usize),
+    of: usize,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum AssignedServer {
+    /// A private server, which agents of its own machine reach.
+    Private(PathBuf),
+    External {
+        /// As it may be shown.
+        url: String,
+        ssl_mode: String,
+    },
+}
+
+/// A load point that agents are to make.
+pub(crate) struct PlannedLoad<'p, W> {
+    pub plan: &'p RunPlan,
+    pub point: LoadPoint,
+    pub adapter: &'p WorkloadAdapter<'p, W>,
+    pub asked: &'p Asked,
+    pub spec: &'p RunSpec,
+}
+
+impl<W: Workload> PlannedLoad<'_, W> {
+    /// What is known of it before it begins; how many loops there are, the fleet says.
+    pub fn facts(&self, workload: &W) -> LoadFacts {
+        LoadFacts {
+            names: workload.catalogue().names,
+            loops: 0,
+            tellers: 0,
+            open_loop: self.spec.is_open_loop(workload),
+            warmup_ns: self.spec.warmup_ns,
+            limit: self.spec.limit,
+        }
+    }
+
+    /// What agents are given, but for their loops.
+    ///
+    /// # Errors
+    /// It is a load that agents cannot make.
+    pub fn assigned(&self, target: &OpenTarget) -> Result<AssignedLoad, LabError> {
+        if self.adapter.apart.is_some() {
+            let text =
+                "a script is not sent to agents: run it without --fleet, or use a workload of `plimsoll workloads`";
+            return Err(LabError::Refused(text.to_owned()));
+        }
+        Ok(AssignedLoad(Assigned {
+            plan: RunPlan { fleet: None, ..self.plan.clone() },
+            point: self.point,
+            server: server(target),
+            database: target.database.clone(),
+            user: target.endpoint.user.clone(),
+            asked: self.asked.clone(),
+            loaded: self.adapter.loaded.clone(),
+            run_seed: self.adapter.run_seed,
+            ask: None,
+            loops: (0, 0),
+            of: 0,
+        }))
+    }
+}
+
+fn server(target: &OpenTarget) -> AssignedServer {
+    match &target.server {
+        Some(server) => AssignedServer::Private(server.socket().to_owned()),
+        None => {
+            let mode = target.endpoint.tls.mode;
+            let name = Mode::NAMES.into_iter().find(|(_, known)| *known == mode).map_or("preferred", |(name, _)| name);
+            let url = match &target.endpoint.address {
+                Address::Tcp { host, port } => Url { host: host.clone(), port: *port, ..Url::default() },
+                Address::Unix(socket) => Url { socket: Some(socket.clone()), ..Url::default() },
+            };
+            AssignedServer::External { url: url.describe(), ssl_mode: name.to_owned() }
+        }
+    }
+}
+
+/// What all agents of a load are given.
+pub(crate) struct AssignedLoad(Assigned);
+
+impl AssignedLoad {
+    /// What the agent with these loops is given.
+    pub fn text(&self, range: &LoopRange, ask: Option<&str>) -> String {
+        let mine = Assigned {
+            ask: ask.map(str::to_owned),
+            loops: (range.loops.start, range.loops.end),
+            of: range.of,
+            ..self.0.clone()
+        };
+        serde_json::to_string(&mine).expect("it has only text and numbers")
+    }
+}
+
+/// Makes the parts of loads that this agent is given, on the targets that it allows.
+pub struct AgentMaker {
+    pub allowed: Vec<AllowedTarget>,
+    pub login: Login,
+    pub home: Home,
+}
+
+impl LoadMaker for AgentMaker {
+    type Load = Run;
+
+    fn make(&mut self, assignment: &str) -> Result<Run, String> {
+        let assigned: Assigned =
+            serde_json::from_str(assignment).map_err(|error| format!("its assignment: {error}"))?;
+        self.begin(assigned).map_err(|error| error.to_string())
+    }
+}
+
+impl AgentMaker {
+    fn begin(&self, assigned: Assigned) -> Result<Run, LabError> {
+        let Assigned { plan, point, asked, loaded, run_seed, ask, loops, of, .. } = &assigned;
+        plan.check()?;
+        if script_of(&plan.workload).is_some() || loops.0 >= loops.1 || loops.1 > *of || *of > point.connections.max(1)
+        {
+            return Err(LabError::Refused("an assignment that no coordinator of ours gives".to_owned()));
+        }
+        let endpoint = self.endpoint(&assigned)?;
+        let typed: Vec<(String, String)> = plan.params.clone().into_iter().collect();
+        let of_data = loaded.as_ref().map(|(parameters, seed)| Loaded { parameters, seed: *seed });
+        let chosen = ChosenWorkload::new(&plan.workload, &typed, of_data)?;
+        let private = matches!(assigned.server, AssignedServer::Private(_));
+        let spec = spec_of(endpoint, private, plan, point);
+        // It lasts as long as the agent; one coordinator asks few different things.
+        let ask = ask.as_deref().map(known_question).transpose()?;
+        let spec = RunSpec { loops: *of, part: Some(loops.0..loops.1), ask, ..spec };
+        begin_chosen(spec, &chosen, asked, loaded.as_ref().map(|(_, seed)| *seed), *run_seed)
+    }
+
+    fn endpoint(&self, assigned: &Assigned) -> Result<Endpoint, LabError> {
+        let reached = match &assigned.server {
+            AssignedServer::Private(socket) => self.private(socket)?,
+            AssignedServer::External { url, ssl_mode } => self.external(assigned, url, ssl_mode)?,
+        };
+        Ok(Endpoint { database: Some(assigned.database.clone()), ..reached })
+    }
+
+    /// A server of our own, by a socket that is where ours are.
+    fn private(&self, socket: &Path) -> Result<Endpoint, LabError> {
+        let ours = self.home.socket("any")?;
+        let is_ours = socket.parent() == ours.parent() && socket.components().all(|part| part.as_os_str() != "..");
+        match self.allowed.contains(&AllowedTarget::Private) && is_ours {
+            true => Ok(private_endpoint(socket)),
+            false => Err(self.not_allowed(&format!("the private server at {}", socket.display()))),
+        }
+    }
+
+    fn external(&self, assigned: &Assigned, url: &str, ssl_mode: &str) -> Result<Endpoint, LabError> {
+        let Target::External(url) = Target::parse(url)? else {
+            return Err(LabError::Refused("a target that is no server".to_owned()));
+        };
+        let user = &assigned.user;
+        if !self.allowed.iter().any(|allowed| allowed.allows(user, &url, &assigned.database)) {
+            let named = Url { user: Some(user.clone()), database: Some(assigned.database.clone()), ..url };
+            return Err(self.not_allowed(&named.describe()));
+        }
+        let asked = Url { user: Some(user.clone()), ssl_mode: Some(ssl_mode.to_owned()), ..url };
+        // What the agent's own option file says of TLS takes precedence.
+        let (url, password) = self.login.of_allowed(asked);
+        Ok(external_endpoint(&url, user, password)?)
+    }
+
+    fn not_allowed(&self, what: &str) -> LabError {
+        let allowed: Vec<String> = self.allowed.iter().map(ToString::to_string).collect();
+        LabError::Refused(format!("{what} is none of the targets that it allows: {}", allowed.join(", ")))
+    }
+}
+
+/// A question of a trial; an agent asks nothing else.
+fn known_question(ask: &str) -> Result<&'static str, LabError> {
+    let known = [crate::verification::QUESTION];
+    known
+        .into_iter()
+        .find(|known| *known == ask)
+        .ok_or_else(|| LabError::Refused("a question that no trial asks".to_owned()))
+}
+
+impl From<FleetError> for LabError {
+    fn from(error: FleetError) -> LabError {
+        match error {
+            FleetError::Refused(text) => LabError::Refused(text),
+            FleetError::Environment(text) => LabError::Environment(text),
+            FleetError::Interrupted => LabError::Interrupted,
+        }
+    }
+}
+
+/// The password is for every target that the agent's user allowed by name.
+impl Login {
+    fn of_allowed(&self, url: Url) -> (Url, Password) {
+        (self.completed(url), self.password.clone().unwrap_or_default())
+    }
+}

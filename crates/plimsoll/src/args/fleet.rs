@@ -1,0 +1,112 @@
+//! What agents and fleets are told.
+
+use super::duration;
+use clap::{Args, Subcommand, ValueHint};
+use plimsoll_fleet::BrokerAddress;
+use plimsoll_plan::allowed_target::AllowedTarget;
+use plimsoll_plan::plan::FleetPlan;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub const AGENT_HELP: &str = "\
+On each load machine:
+  plimsoll agent --fleet tls://broker:4222?key=a1.nk --name a1 --allow-target 'mysql://bench@db1:3306/*'
+It waits for loads, makes its part of each, and tells the coordinator (plimsoll run --fleet …) what comes of it. The password \
+of the database is its own affair: --defaults-file or MYSQL_PWD. Ctrl-C drains what is under way first.
+
+Exit codes: 0 it was told to leave; 2 wrong arguments; 3 the broker cannot be reached; 130 interrupted.";
+
+pub const FLEET_HELP: &str = "\
+To try it on this machine:
+  plimsoll fleet up --local 4
+  plimsoll run oltp_read_only --connections 16 --fleet nats://127.0.0.1:PORT
+  plimsoll fleet down";
+
+/// Who makes a load.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Fleet")]
+pub struct FleetOptions {
+    /// Have the load made by agents: the address of their broker (see docs/fleet.md).
+    #[arg(long, value_name = "URL", value_parser = broker)]
+    pub fleet: Option<BrokerAddress>,
+    /// So many agents, which are waited for; all that are there if not given.
+    #[arg(long, value_name = "N", requires = "fleet", value_parser = clap::value_parser!(u16).range(1..))]
+    pub agents: Option<u16>,
+    /// So many agents may be lost before what is measured fails; it has a caveat then.
+    #[arg(long, value_name = "N", requires = "fleet", default_value_t = 0)]
+    pub tolerate_lost: u16,
+}
+
+impl FleetOptions {
+    /// As a plan has it.
+    pub fn plan(&self) -> Option<FleetPlan> {
+        self.fleet.as_ref().map(|broker| FleetPlan {
+            broker: broker.to_string(),
+            agents: self.agents.map(usize::from),
+            tolerate_lost: usize::from(self.tolerate_lost),
+        })
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct AgentArgs {
+    /// The broker of the fleet.
+    #[arg(long, value_name = "URL", value_parser = broker)]
+    pub fleet: BrokerAddress,
+    /// What the agent is called; the name of the machine if not given.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// A target that it may load: mysql://USER@HOST:PORT/DATABASE, `*` for any database, or `private` for private servers of the
+    /// same user on this machine; may be repeated. It loads nothing else.
+    #[arg(long, required = true, value_name = "TARGET", value_parser = AllowedTarget::parse)]
+    pub allow_target: Vec<AllowedTarget>,
+    /// Option file; its [client] section has the password, and how connections are protected.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub defaults_file: Option<PathBuf>,
+    /// Keep what loads tell on this machine even after it has been recorded.
+    #[arg(long)]
+    pub keep_spools: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct FleetArgs {
+    #[command(subcommand)]
+    pub action: FleetAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum FleetAction {
+    /// Who is there: agents, their machines, and how well their clocks are known.
+    Status {
+        /// The broker; that of `fleet up` if not given.
+        #[arg(long, value_name = "URL", value_parser = broker)]
+        fleet: Option<BrokerAddress>,
+        /// Print it as one JSON document on standard output.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start a broker and agents, and print the broker's address.
+    Up {
+        /// Agents on this machine, to try it.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+        local: u16,
+        /// A broker that runs already.
+        #[arg(long, value_name = "URL", value_parser = broker)]
+        fleet: Option<BrokerAddress>,
+        /// A target that they may load, as for `plimsoll agent`; may be repeated.
+        #[arg(long, value_name = "TARGET", default_value = "private", value_parser = AllowedTarget::parse)]
+        allow_target: Vec<AllowedTarget>,
+        /// Option file of the agents.
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        defaults_file: Option<PathBuf>,
+        /// Agents are waited for so long.
+        #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
+        within: Duration,
+    },
+    /// End what `up` has started.
+    Down,
+}
+
+fn broker(text: &str) -> Result<BrokerAddress, String> {
+    BrokerAddress::parse(text).map_err(|error| error.to_string())
+}

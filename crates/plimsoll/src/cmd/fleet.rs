@@ -1,0 +1,159 @@
+//! `plimsoll fleet`: who of a fleet is there, and a fleet of our own to try it.
+
+use super::DONE;
+use crate::args::{FleetAction, FleetArgs};
+use crate::terminal::{self, Progress};
+use plimsoll_fleet::coordinator::Member;
+use plimsoll_fleet::own::{OwnFleet, OwnPlace};
+use plimsoll_fleet::{BrokerAddress, Fleet};
+use plimsoll_host::Home;
+use plimsoll_lab::LabError;
+use plimsoll_lab::fleet::join;
+use plimsoll_plan::plan::FleetPlan;
+use plimsoll_report::table::{Column, Table};
+use plimsoll_report::terminal::table;
+use plimsoll_watch::Watcher;
+use serde::Serialize;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often agents that are being started are asked for.
+const LOOK: Duration = Duration::from_millis(200);
+
+pub fn run(args: FleetArgs) -> anyhow::Result<u8> {
+    let home = Home::from_env().map_err(LabError::from)?;
+    let place = OwnPlace::of(home.path());
+    match args.action {
+        FleetAction::Status { fleet, json } => status(&place, fleet, json)?,
+        FleetAction::Up { local, fleet, allow_target, defaults_file, within } => {
+            let mut words: Vec<String> =
+                allow_target.iter().flat_map(|target| ["--allow-target".to_owned(), target.to_string()]).collect();
+            if let Some(file) = defaults_file {
+                words.extend(["--defaults-file".to_owned(), file.display().to_string()]);
+            }
+            let progress = Progress::new(0)?;
+            let mut own = place.begin(fleet.as_ref()).map_err(LabError::from)?;
+            let up = bring_up(&place, &mut own, local, &words, within, &progress);
+            if up.is_err() {
+                place.end().map_err(LabError::from)?;
+            }
+            up?;
+            terminal::result(&own.address)?;
+        }
+        FleetAction::Down => {
+            let ended = place.end().map_err(LabError::from)?;
+            ended.iter().try_for_each(|done| terminal::result(done))?;
+            if ended.is_empty() {
+                terminal::note("no fleet was begun here");
+            }
+        }
+    }
+    Ok(DONE)
+}
+
+/// Starts the agents, and waits until all of them are there.
+fn bring_up(
+    place: &OwnPlace,
+    own: &mut OwnFleet,
+    agents: u16,
+    words: &[String],
+    within: Duration,
+    progress: &Progress,
+) -> anyhow::Result<()> {
+    let names: Vec<String> = (1..=agents).map(|number| format!("a{number}")).collect();
+    for name in &names {
+        place.start_agent(own, name, words).map_err(LabError::from)?;
+    }
+    let fleet = joined(&own.address)?;
+    let since = Instant::now();
+    loop {
+        let there = fleet.roll_call().map_err(LabError::from)?;
+        let is_there = |name: &&String| there.iter().any(|member| member.name == **name);
+        let Some(missing) = names.iter().find(|name| !is_there(name)) else { break };
+        if progress.interrupted() {
+            return Err(LabError::Interrupted.into());
+        }
+        let is_gone = own.agents.iter().any(|agent| agent.name == *missing && !agent.process.is_alive());
+        if is_gone || since.elapsed() > within {
+            let said = place.last_of(missing).map_or(String::new(), |said| format!(": {said}"));
+            return Err(LabError::Environment(format!("the agent {missing} does not come{said}")).into());
+        }
+        thread::sleep(LOOK);
+    }
+    terminal::note(&format!("{agents} agents are there; `plimsoll fleet down` ends them and the broker"));
+    Ok(())
+}
+
+fn joined(address: &str) -> anyhow::Result<Fleet> {
+    let plan = FleetPlan { broker: address.to_owned(), agents: None, tolerate_lost: 0 };
+    join(Some(&plan))?.ok_or_else(|| LabError::Refused("no broker is named".to_owned()).into())
+}
+
+fn status(place: &OwnPlace, fleet: Option<BrokerAddress>, json: bool) -> anyhow::Result<()> {
+    let address = match fleet {
+        Some(fleet) => fleet.to_string(),
+        None => match place.read().map_err(LabError::from)? {
+            Some(own) => own.address,
+            None => {
+                let why =
+                    "no fleet was begun here: --fleet URL names another, `plimsoll fleet up --local 2` begins one";
+                return Err(LabError::Refused(why.to_owned()).into());
+            }
+        },
+    };
+    let fleet = joined(&address)?;
+    let members = fleet.roll_call().map_err(LabError::from)?;
+    let clocks = fleet.clocks(&members);
+    let seen: Vec<Seen> = members.iter().zip(clocks).map(|(member, bound)| Seen::of(member, bound)).collect();
+    if json {
+        return Ok(terminal::json(&seen)?);
+    }
+    if seen.is_empty() {
+        terminal::note(&format!("no agent is at {address}"));
+        return Ok(());
+    }
+    Ok(terminal::styled(&table(&listing(&seen), terminal::look()))?)
+}
+
+/// An agent, as `status` shows it.
+#[derive(Serialize)]
+struct Seen {
+    agent: String,
+    machine: String,
+    cpus: u32,
+    version: String,
+    /// How far its clock may be misjudged, microseconds; `null` if it did not say what time it is.
+    clock_bound_us: Option<f64>,
+    /// The trial whose load it has.
+    trial: Option<String>,
+}
+
+impl Seen {
+    fn of(member: &Member, bound_ns: Option<u64>) -> Seen {
+        let Member { name, hello } = member.clone();
+        Seen {
+            agent: name,
+            machine: hello.machine,
+            cpus: hello.cpus,
+            version: hello.build.version,
+            clock_bound_us: bound_ns.map(|ns| ns as f64 / 1e3),
+            trial: hello.trial,
+        }
+    }
+
+    fn clock(&self) -> String {
+        self.clock_bound_us.map_or("not known".to_owned(), |us| format!("± {us:.0} µs"))
+    }
+}
+
+fn listing(seen: &[Seen]) -> Table {
+    let words = |name: &str, cell: &dyn Fn(&Seen) -> String| Column::words(name, seen.iter().map(cell).collect());
+    Table::new(vec![
+        words("agent", &|seen| seen.agent.clone()),
+        words("machine", &|seen| seen.machine.clone()),
+        Column::numbers("CPUs", "", seen.iter().map(|seen| seen.cpus.to_string()).collect()),
+        words("version", &|seen| seen.version.clone()),
+        words("its clock is known to", &Seen::clock),
+        words("load", &|seen| seen.trial.clone().unwrap_or_else(|| "none".to_owned())),
+    ])
+}
