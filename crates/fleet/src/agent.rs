@@ -1,6 +1,5 @@
 //! An agent: makes its part of the loads that a coordinator asks for, tells what comes of them, and waits for the next.
 
-use crate::address::BrokerAddress;
 use crate::error::FleetError;
 use crate::link::{Letter, Link};
 use crate::message::{self, Answer, Call, FleetBuild, Heartbeat, Hello, Order};
@@ -8,6 +7,7 @@ use crate::part::{Part, PartWord};
 use crate::spool;
 use crate::subject;
 use plimsoll_load::source::LocalLoad;
+use plimsoll_plan::broker::BrokerAddress;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};

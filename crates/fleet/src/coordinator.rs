@@ -1,6 +1,5 @@
 //! The coordinator: who of a fleet is there, and who is given which part of a load.
 
-use crate::address::BrokerAddress;
 use crate::clock::{EXCHANGES, Exchange, best};
 use crate::error::FleetError;
 use crate::fleet_load::FleetLoad;
@@ -8,6 +7,7 @@ use crate::link::{Letter, Link};
 use crate::message::{self, Answer, Call, FleetBuild, Hello, Order, parts};
 use crate::subject;
 use plimsoll_load::source::LoadFacts;
+use plimsoll_plan::broker::BrokerAddress;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -4,12 +4,12 @@
 //! Begin with [`coordinator`] (who is there, and what each is given), [`fleet_load`] (what it tells, from the start in common to
 //! the last drained) and [`agent`] (the other side). [`clock`] says what time it is elsewhere, [`roster`] who is lost.
 
-pub mod address;
 pub mod agent;
 pub mod clock;
 pub mod coordinator;
 pub mod error;
 pub mod fleet_load;
+mod key;
 pub mod link;
 pub mod message;
 pub mod own;
@@ -20,7 +20,6 @@ mod subject;
 mod teller;
 mod voice;
 
-pub use address::BrokerAddress;
 pub use agent::{AgentFacts, AgentNews, LoadMaker, serve};
 pub use coordinator::{Fleet, FleetWish, LoopRange};
 pub use error::FleetError;

@@ -3,8 +3,8 @@
 //! Control goes over core NATS, which forgets; what a load tells goes into one JetStream stream, which keeps it until the
 //! coordinator has it. Neither is trusted to be the only copy.
 
-use crate::address::BrokerAddress;
 use crate::error::FleetError;
+use crate::key;
 use crate::subject;
 use async_nats::HeaderMap;
 use async_nats::jetstream::consumer::{DeliverPolicy, pull};
@@ -12,6 +12,7 @@ use async_nats::jetstream::stream::{Config, StorageType, Stream};
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, ConnectOptions, Event};
 use futures_util::StreamExt;
+use plimsoll_plan::broker::BrokerAddress;
 use std::future::Future;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -316,7 +317,7 @@ fn options(address: &BrokerAddress, who: &str, news: &Arc<Mutex<News>>) -> Resul
             }
             std::future::ready(())
         });
-    if let Some(seed) = address.seed()? {
+    if let Some(seed) = key::seed(address)? {
         options = options.nkey(seed);
     }
     if let Some(authority) = address.authority() {

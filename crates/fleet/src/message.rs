@@ -222,7 +222,7 @@ mod tests {
         fn parts_are_the_text_again(letters in 0usize..3, rest in "[é€x]{0,40}") {
             let text = "€".repeat(letters * PART_BYTES / 3) + &rest;
             let all: Vec<(&str, bool)> = parts(&text).collect();
-            prop_assert_eq!(all.iter().map(|(part, _)| *part).collect::<String>(), text);
+            prop_assert_eq!(&all.iter().map(|(part, _)| *part).collect::<String>(), &text);
             prop_assert!(all.iter().all(|(part, _)| part.len() <= PART_BYTES));
             prop_assert!(all.iter().rev().skip(1).all(|(_, more)| *more) && all.last().is_some_and(|(_, more)| !more));
         }

@@ -1,11 +1,11 @@
 //! A fleet of our own on this machine: a broker and agents, noted in the home as soon as they are started, so that `down`
 //! and `clean` end them whatever became of whoever began them.
 
-use crate::address::BrokerAddress;
 use crate::error::FleetError;
 use plimsoll_host::process::{Identity, Lifetime, kill_family, scrub, spawn};
 use plimsoll_host::remove;
 use plimsoll_host::replace::replace;
+use plimsoll_plan::broker::BrokerAddress;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
@@ -29,7 +29,7 @@ const BROKER: [&str; 2] = ["nats-server", "/usr/sbin/nats-server"];
 #[serde(deny_unknown_fields)]
 pub struct OwnFleet {
     /// Of the broker, ours or somebody else's.
-    pub address: String,
+    pub address: BrokerAddress,
     /// `null` if the broker is not ours.
     pub broker: Option<Identity>,
     pub agents: Vec<OwnAgent>,
@@ -95,7 +95,7 @@ impl OwnPlace {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
         made.map_err(|error| FleetError::Environment(format!("{}: {error}", self.directory.display())))?;
         let own = match address {
-            Some(address) => OwnFleet { address: address.to_string(), broker: None, agents: Vec::new() },
+            Some(address) => OwnFleet { address: address.clone(), broker: None, agents: Vec::new() },
             None => self.start_broker()?,
         };
         self.write(&own)?;
@@ -135,7 +135,7 @@ impl OwnPlace {
         }
     }
 
-    fn where_it_listens(&self, child: &mut Child) -> Result<String, FleetError> {
+    fn where_it_listens(&self, child: &mut Child) -> Result<BrokerAddress, FleetError> {
         let since = Instant::now();
         while since.elapsed() < LISTENS_WITHIN {
             if let Some(address) = listening(&self.broker()) {
@@ -162,7 +162,7 @@ impl OwnPlace {
         let failed = |error: io::Error| FleetError::Environment(format!("the agent {name}: {error}"));
         let log = File::create(self.directory.join(format!("{name}.log"))).map_err(failed)?;
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-        command.arg("agent").args(["--fleet", &own.address, "--name", name]).args(words);
+        command.arg("agent").args(["--fleet", &own.address.to_string(), "--name", name]).args(words);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         let child = spawn(command, Lifetime::UntilStopped).map_err(failed)?;
         let process = Identity::of(child.id()).ok_or_else(|| failed(io::Error::other("it ended at once")))?;
@@ -183,10 +183,10 @@ impl OwnPlace {
     pub fn end(&self) -> Result<Vec<String>, FleetError> {
         let Some(own) = self.read()? else { return Ok(Vec::new()) };
         let mut ended = Vec::new();
+        let alive: Vec<bool> = own.agents.iter().map(|agent| agent.process.is_alive()).collect();
         own.agents.iter().for_each(|agent| send(&agent.process, Signal::INT));
         let since = Instant::now();
-        for OwnAgent { name, process } in &own.agents {
-            let was_alive = process.is_alive();
+        for (OwnAgent { name, process }, was_alive) in own.agents.iter().zip(alive) {
             wait(process, ENDS_WITHIN.saturating_sub(since.elapsed()));
             ended.push(if was_alive {
                 format!("ended the agent {name}")
@@ -224,7 +224,7 @@ fn start(programs: [&str; 2], prepare: impl Fn(&mut Command) -> io::Result<()>) 
 }
 
 /// The address that a broker has written into its directory (`ports_file_dir`).
-fn listening(directory: &Path) -> Option<String> {
+fn listening(directory: &Path) -> Option<BrokerAddress> {
     #[derive(Deserialize)]
     struct Ports {
         nats: Vec<String>,
@@ -233,7 +233,7 @@ fn listening(directory: &Path) -> Option<String> {
     let entries = fs::read_dir(directory).ok()?;
     let file = entries.filter_map(Result::ok).find(|entry| entry.file_name().to_str().is_some_and(is_ports))?;
     let ports: Ports = serde_json::from_slice(&fs::read(file.path()).ok()?).ok()?;
-    ports.nats.into_iter().next()
+    BrokerAddress::parse(ports.nats.first()?).ok()
 }
 
 /// Only what is still the same process.

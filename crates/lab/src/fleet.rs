@@ -8,7 +8,7 @@ use plimsoll_data::target::{OpenTarget, external_endpoint, private_endpoint};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_engine::tls::Mode;
 use plimsoll_engine::{Address, Endpoint, Run, RunSpec, Workload};
-use plimsoll_fleet::{BrokerAddress, Fleet, FleetBuild, FleetError, FleetWish, LoadMaker, LoopRange};
+use plimsoll_fleet::{Fleet, FleetBuild, FleetError, FleetWish, LoadMaker, LoopRange};
 use plimsoll_host::Home;
 use plimsoll_load::source::LoadFacts;
 use plimsoll_model::{LoadPoint, NamedScalars};
@@ -32,12 +32,9 @@ pub fn incarnation() -> u64 {
 }
 
 /// What a plan wants of its fleet.
-///
-/// # Errors
-/// The address of the broker is none.
-pub fn wish(plan: &FleetPlan) -> Result<FleetWish, LabError> {
-    let address = BrokerAddress::parse(&plan.broker)?;
-    Ok(FleetWish { address, agents: plan.agents, tolerate_lost: plan.tolerate_lost, build: build() })
+fn wish(plan: &FleetPlan) -> FleetWish {
+    let FleetPlan { broker, agents, tolerate_lost } = plan.clone();
+    FleetWish { address: broker, agents, tolerate_lost, build: build() }
 }
 
 /// Joins the fleet of a plan, if it has one.
@@ -45,7 +42,7 @@ pub fn wish(plan: &FleetPlan) -> Result<FleetWish, LabError> {
 /// # Errors
 /// The broker cannot be reached.
 pub fn join(plan: Option<&FleetPlan>) -> Result<Option<Fleet>, LabError> {
-    let join = |plan| Ok(Fleet::join(wish(plan)?, &format!("{:012x}", incarnation() >> 16))?);
+    let join = |plan| Ok(Fleet::join(wish(plan), &format!("{:012x}", incarnation() >> 16))?);
     plan.map(join).transpose()
 }
 

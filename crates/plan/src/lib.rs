@@ -4,6 +4,7 @@
 //! [`recorded::Plan`], which stands in every recording's manifest, then [`target`].
 
 pub mod allowed_target;
+pub mod broker;
 pub mod defaults;
 pub mod error;
 pub mod gate;

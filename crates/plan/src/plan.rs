@@ -1,5 +1,6 @@
 //! The plan of a `run`: one variant, a list of load points, one round of them or several.
 
+use crate::broker::BrokerAddress;
 use crate::error::PlanError;
 use plimsoll_model::LoadPoint;
 use serde::{Deserialize, Serialize};
@@ -67,7 +68,7 @@ pub struct RunPlan {
 #[serde(deny_unknown_fields)]
 pub struct FleetPlan {
     /// Of its broker; keys are named by their files.
-    pub broker: String,
+    pub broker: BrokerAddress,
     /// How many agents; `null` for all that are there.
     #[serde(default)]
     pub agents: Option<usize>,

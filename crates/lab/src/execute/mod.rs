@@ -4,6 +4,7 @@ pub mod dry_run;
 pub mod resume;
 
 use crate::error::LabError;
+use crate::fleet;
 use crate::journal::Journal;
 use crate::options::Options;
 use crate::preflight::{Machine, permission};
@@ -65,11 +66,12 @@ pub fn execute(
     if quiet::is_needed(plan) {
         quiet::wait(options.wait_quiet, watcher)?;
     }
+    let fleet = fleet::join(plan.fleet.as_ref())?;
     let mut lab = Lab::open(&mut machine, home, plan, options, prospects, estimate)?;
     for note in machine.notes(plan)? {
         watcher.tell(Event::Lab(LabEvent::Note { text: &note }));
     }
-    let mut runner = TrialRunner::new(home, plan, options, machine);
+    let mut runner = TrialRunner::new(home, plan, options, machine, fleet.as_ref());
     watcher.tell(Event::Lab(lab.planned()));
     let ended = lab.all(&mut runner, watcher);
     let tidied = runner.finish();

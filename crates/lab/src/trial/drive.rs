@@ -71,10 +71,11 @@ impl WithWorkload for Drive<'_, '_> {
     }
 }
 
-impl UnderWay<'_> {
+impl<'a> UnderWay<'a> {
     /// The place of a load in this trial.
-    pub(super) fn circumstances(&self, phase: Option<Phase>) -> Circumstances<'static> {
-        Circumstances { ceiling: self.ceiling, since: Some(self.watch.begun), phase, ..Circumstances::default() }
+    pub(super) fn circumstances(&self, phase: Option<Phase>) -> Circumstances<'a> {
+        let (ceiling, since, fleet) = (self.ceiling, Some(self.watch.begun), self.fleet);
+        Circumstances { ceiling, since, phase, fleet, ..Circumstances::default() }
     }
 }
 

@@ -26,6 +26,7 @@ use flip::SharedServer;
 use jiff::Timestamp;
 use plimsoll_data::starting_data::{self, TrialDirectories};
 use plimsoll_data::target::{DATABASE, OpenTarget};
+use plimsoll_fleet::Fleet;
 use plimsoll_host::Home;
 use plimsoll_host::speed::cpu_speed;
 use plimsoll_measures::lab::compares;
@@ -56,6 +57,8 @@ pub struct TrialRunner<'a> {
     pub machine: Machine<'a>,
     /// What the load generator can do at most, queries per second, if that is known.
     pub ceiling: Option<f64>,
+    /// The agents that make its loads; `None` if this process does.
+    fleet: Option<&'a Fleet>,
     held: Vec<Held>,
     /// When the trial before had ended.
     idle_since: Option<Instant>,
@@ -73,9 +76,15 @@ struct Held {
 }
 
 impl<'a> TrialRunner<'a> {
-    pub fn new(home: &'a Home, plan: &'a LabPlan, options: &'a Options, machine: Machine<'a>) -> TrialRunner<'a> {
+    pub fn new(
+        home: &'a Home,
+        plan: &'a LabPlan,
+        options: &'a Options,
+        machine: Machine<'a>,
+        fleet: Option<&'a Fleet>,
+    ) -> TrialRunner<'a> {
         let ceiling = crate::calibrate::read(home).map(|found| found.queries_per_second);
-        TrialRunner { home, plan, options, machine, ceiling, held: Vec::new(), idle_since: None }
+        TrialRunner { home, plan, options, machine, ceiling, fleet, held: Vec::new(), idle_since: None }
     }
 
     /// Does a trial and records it. Any failure in it is its outcome.
@@ -96,6 +105,7 @@ impl<'a> TrialRunner<'a> {
             watch: Watch::begin(watcher, journal, &self.plan.trials, trial.index),
             threads: self.options.threads,
             ceiling: self.ceiling,
+            fleet: self.fleet,
             outcome: TrialOutcome::new(TrialStatus::Failed),
             verifications: Verifications::default(),
             failed_in: None,
@@ -244,6 +254,7 @@ pub(crate) struct UnderWay<'a> {
     /// Connections that load data.
     threads: usize,
     ceiling: Option<f64>,
+    fleet: Option<&'a Fleet>,
     outcome: TrialOutcome,
     verifications: Verifications,
     /// The phase in which something failed, before the server was stopped.

@@ -12,7 +12,7 @@ pub mod permission;
 pub mod trial;
 
 pub use crate::origin::Where;
-use crate::plan::{ArrivalSpread, Measure};
+use crate::plan::{ArrivalSpread, FleetPlan, Measure};
 pub use crate::setting::Setting;
 pub use change::Change;
 use plimsoll_model::Class;
@@ -44,6 +44,9 @@ pub struct LabPlan {
     /// `[crash]`: besides its load each variant has its faults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<CrashRules>,
+    /// `[fleet]`: the agents that make the load, if this process does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetPlan>,
     /// At least one, in the order of the file. Without `[[variant]]`, the one that `[server]` describes, called `base`.
     pub variants: Vec<Variant>,
     pub rungs: Vec<Rung>,

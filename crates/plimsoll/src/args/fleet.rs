@@ -2,8 +2,8 @@
 
 use super::duration;
 use clap::{Args, Subcommand, ValueHint};
-use plimsoll_fleet::BrokerAddress;
 use plimsoll_plan::allowed_target::AllowedTarget;
+use plimsoll_plan::broker::BrokerAddress;
 use plimsoll_plan::plan::FleetPlan;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,7 +27,7 @@ To try it on this machine:
 #[command(next_help_heading = "Fleet")]
 pub struct FleetOptions {
     /// Have the load made by agents: the address of their broker (see docs/fleet.md).
-    #[arg(long, value_name = "URL", value_parser = broker)]
+    #[arg(long, value_name = "URL", value_parser = BrokerAddress::parse)]
     pub fleet: Option<BrokerAddress>,
     /// So many agents, which are waited for; all that are there if not given.
     #[arg(long, value_name = "N", requires = "fleet", value_parser = clap::value_parser!(u16).range(1..))]
@@ -41,7 +41,7 @@ impl FleetOptions {
     /// As a plan has it.
     pub fn plan(&self) -> Option<FleetPlan> {
         self.fleet.as_ref().map(|broker| FleetPlan {
-            broker: broker.to_string(),
+            broker: broker.clone(),
             agents: self.agents.map(usize::from),
             tolerate_lost: usize::from(self.tolerate_lost),
         })
@@ -51,7 +51,7 @@ impl FleetOptions {
 #[derive(Debug, Args)]
 pub struct AgentArgs {
     /// The broker of the fleet.
-    #[arg(long, value_name = "URL", value_parser = broker)]
+    #[arg(long, value_name = "URL", value_parser = BrokerAddress::parse)]
     pub fleet: BrokerAddress,
     /// What the agent is called; the name of the machine if not given.
     #[arg(long, value_name = "NAME")]
@@ -79,7 +79,7 @@ pub enum FleetAction {
     /// Who is there: agents, their machines, and how well their clocks are known.
     Status {
         /// The broker; that of `fleet up` if not given.
-        #[arg(long, value_name = "URL", value_parser = broker)]
+        #[arg(long, value_name = "URL", value_parser = BrokerAddress::parse)]
         fleet: Option<BrokerAddress>,
         /// Print it as one JSON document on standard output.
         #[arg(long)]
@@ -91,7 +91,7 @@ pub enum FleetAction {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
         local: u16,
         /// A broker that runs already.
-        #[arg(long, value_name = "URL", value_parser = broker)]
+        #[arg(long, value_name = "URL", value_parser = BrokerAddress::parse)]
         fleet: Option<BrokerAddress>,
         /// A target that they may load, as for `plimsoll agent`; may be repeated.
         #[arg(long, value_name = "TARGET", default_value = "private", value_parser = AllowedTarget::parse)]
@@ -105,8 +105,4 @@ pub enum FleetAction {
     },
     /// End what `up` has started.
     Down,
-}
-
-fn broker(text: &str) -> Result<BrokerAddress, String> {
-    BrokerAddress::parse(text).map_err(|error| error.to_string())
 }

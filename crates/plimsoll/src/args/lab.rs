@@ -1,7 +1,7 @@
 //! What `plimsoll lab` was given.
 
 use super::gate::{LimitArgs, VerdictArgs};
-use super::{duration, gate, server};
+use super::{FleetOptions, duration, gate, server};
 use clap::{Args, ValueHint};
 use plimsoll_plan::quantity;
 use plimsoll_plan::target::ListeningPlace;
@@ -69,6 +69,8 @@ pub struct LabArgs {
     /// The preset of the plan to execute.
     #[arg(long, value_name = "NAME", conflicts_with = "resume")]
     pub preset: Option<String>,
+    #[command(flatten)]
+    pub fleet: FleetOptions,
     /// Rounds, in place of those of the plan: a number, or `auto` for as many as it takes to decide each comparison.
     #[arg(long, value_name = "N", value_parser = rounds, conflicts_with = "resume")]
     pub rounds: Option<String>,

@@ -3,12 +3,13 @@
 use super::DONE;
 use crate::args::{FleetAction, FleetArgs};
 use crate::terminal::{self, Progress};
+use plimsoll_fleet::Fleet;
 use plimsoll_fleet::coordinator::Member;
 use plimsoll_fleet::own::{OwnFleet, OwnPlace};
-use plimsoll_fleet::{BrokerAddress, Fleet};
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::fleet::join;
+use plimsoll_plan::broker::BrokerAddress;
 use plimsoll_plan::plan::FleetPlan;
 use plimsoll_report::table::{Column, Table};
 use plimsoll_report::terminal::table;
@@ -38,7 +39,7 @@ pub fn run(args: FleetArgs) -> anyhow::Result<u8> {
                 place.end().map_err(LabError::from)?;
             }
             up?;
-            terminal::result(&own.address)?;
+            terminal::result(&own.address.to_string())?;
         }
         FleetAction::Down => {
             let ended = place.end().map_err(LabError::from)?;
@@ -64,7 +65,7 @@ fn bring_up(
     for name in &names {
         place.start_agent(own, name, words).map_err(LabError::from)?;
     }
-    let fleet = joined(&own.address)?;
+    let fleet = joined(own.address.clone())?;
     let since = Instant::now();
     loop {
         let there = fleet.roll_call().map_err(LabError::from)?;
@@ -84,14 +85,14 @@ fn bring_up(
     Ok(())
 }
 
-fn joined(address: &str) -> anyhow::Result<Fleet> {
-    let plan = FleetPlan { broker: address.to_owned(), agents: None, tolerate_lost: 0 };
+fn joined(broker: BrokerAddress) -> anyhow::Result<Fleet> {
+    let plan = FleetPlan { broker, agents: None, tolerate_lost: 0 };
     join(Some(&plan))?.ok_or_else(|| LabError::Refused("no broker is named".to_owned()).into())
 }
 
 fn status(place: &OwnPlace, fleet: Option<BrokerAddress>, json: bool) -> anyhow::Result<()> {
     let address = match fleet {
-        Some(fleet) => fleet.to_string(),
+        Some(fleet) => fleet,
         None => match place.read().map_err(LabError::from)? {
             Some(own) => own.address,
             None => {
@@ -101,7 +102,7 @@ fn status(place: &OwnPlace, fleet: Option<BrokerAddress>, json: bool) -> anyhow:
             }
         },
     };
-    let fleet = joined(&address)?;
+    let fleet = joined(address.clone())?;
     let members = fleet.roll_call().map_err(LabError::from)?;
     let clocks = fleet.clocks(&members);
     let seen: Vec<Seen> = members.iter().zip(clocks).map(|(member, bound)| Seen::of(member, bound)).collect();

@@ -153,6 +153,10 @@ fn read_plan(path: &Path, args: &LabArgs, rounds: Option<&str>) -> anyhow::Resul
     let name = path.display().to_string();
     let chosen = file::PlanChoices { preset: args.preset.as_deref(), rounds, seed };
     let plan = file::read(&name, &text, chosen, &option_file)?;
+    let plan = match args.fleet.plan() {
+        Some(fleet) => file::by_agents(plan, fleet)?,
+        None => plan,
+    };
     Ok(match &args.server {
         Some(server) => plan.on(server),
         None => plan,

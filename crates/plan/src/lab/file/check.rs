@@ -45,6 +45,7 @@ pub(super) fn check(plan: &LabPlan, lines: &BTreeMap<String, Where>) -> Result<(
     check.stopping()?;
     check.switchback()?;
     check.crash()?;
+    check.fleet()?;
     if plan.rungs.is_empty() { Ok(()) } else { check.ladder() }
 }
 
@@ -62,6 +63,32 @@ impl Check<'_> {
     fn at(&self, key: &str) -> Where {
         let first = || Where { file: self.plan.file.clone(), line: 1 };
         self.lines.get(key).cloned().unwrap_or_else(first)
+    }
+
+    /// What agents cannot make.
+    fn fleet(&self) -> Result<(), PlanError> {
+        if self.plan.fleet.is_none() {
+            return Ok(());
+        }
+        if self.plan.crash.is_some() {
+            let problem =
+                "what clients were told is written down where the load is made: [crash] cannot go with [fleet]";
+            return refuse(self.at("fleet"), problem);
+        }
+        for variant in &self.plan.variants {
+            if variant.workload.is_storage() {
+                return refuse(
+                    variant.at("workload.kind"),
+                    "storage is measured on this machine: kind = \"io\" cannot go with [fleet]",
+                );
+            }
+            if variant.workload.script.is_some() {
+                let problem =
+                    "a script is not sent to agents: leave [fleet] out, or use a workload of `plimsoll workloads`";
+                return refuse(variant.at("workload.script"), problem);
+            }
+        }
+        Ok(())
     }
 
     fn kind(&self, variant: &Variant) -> Result<(), PlanError> {

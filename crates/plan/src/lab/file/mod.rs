@@ -12,6 +12,7 @@
 //!   `decide` (`2%`), `max_rounds` (40) and `max_time` (none), `order` (`interleaved`), `switchback`, `recovery`,
 //!   `lenient`, `noisy_host` and `checksums` (false), `washout` (`1s`, with a switchback), `explain` (true without one), `allow` (no class), `seed` (the caller's).
 //! - `[crash]`: `faults` (`["kill", "power"]`), `trials` of each (20), `load` (`4s`), in whose second half a fault comes.
+//! - `[fleet]`: `broker`; `agents` (all that are there), `tolerate_lost` (0).
 //! - `[[variant]]` and `[[rung]]`: `name`; what `[server]` has; `workload` and `load`, merged over the sections of these
 //!   names. A plan without variants has one, called `base`.
 //! - `[[collector]]`: `name`, `command`; `every` (`1s`).
@@ -27,6 +28,7 @@ mod check;
 mod config;
 mod crash;
 pub mod draft;
+mod fleet;
 mod load;
 pub mod needs;
 mod preset;
@@ -40,6 +42,7 @@ mod workload;
 
 use super::{Collector, LabPlan, Layout, Restore, Rung, Storage, Variant, Where};
 use crate::error::PlanError;
+use crate::plan::FleetPlan;
 use change::Base;
 use config::Files;
 use plimsoll_model::LoadPoint;
@@ -51,7 +54,7 @@ use std::collections::BTreeMap;
 use value::{DocumentValue, Kind};
 pub(super) use workload::IO;
 
-const SECTIONS: [&str; 15] = [
+const SECTIONS: [&str; 16] = [
     "name",
     "title",
     "source",
@@ -60,6 +63,7 @@ const SECTIONS: [&str; 15] = [
     "load",
     "trials",
     "crash",
+    "fleet",
     "variant",
     "rung",
     "collector",
@@ -119,6 +123,16 @@ pub fn read(
     Ok(LabPlan { preset: preset.map(str::to_owned), ..read })
 }
 
+/// The same plan with its load made by these agents, in place of those of `[fleet]`.
+///
+/// # Errors
+/// [`PlanError::File`] if it has what agents cannot make.
+pub fn by_agents(plan: LabPlan, fleet: FleetPlan) -> Result<LabPlan, PlanError> {
+    let plan = LabPlan { fleet: Some(fleet), ..plan };
+    check::check(&plan, &BTreeMap::new())?;
+    Ok(plan)
+}
+
 fn plan(document: &DocumentValue, seed: u64, files: &Files<'_>) -> Result<LabPlan, PlanError> {
     let sections = document.fields(&SECTIONS)?;
     let section =
@@ -149,6 +163,7 @@ fn plan(document: &DocumentValue, seed: u64, files: &Files<'_>) -> Result<LabPla
         seed: own_seed.unwrap_or(seed),
         trials: rules,
         crash: sections.read("crash", crash::rules)?,
+        fleet: sections.read("fleet", fleet::fleet)?,
         published: published.unwrap_or_default(),
         variants,
         rungs,

@@ -222,6 +222,7 @@ fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) 
         }),
         storage_cpus: None,
         program_cpus: None,
+        agents: Vec::new(),
         nopm: None,
         order_entry: None,
         original_listing: None,

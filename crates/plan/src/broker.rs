@@ -1,6 +1,7 @@
 //! Where a broker listens, and how it is trusted: one text for the command line and for plans.
 
-use crate::error::FleetError;
+use crate::error::PlanError;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ const PORT: u16 = 4222;
 const ACCEPTED: &str = "nats://127.0.0.1:4222 on this machine, or tls://HOST:4222?key=FILE&ca=FILE (an nkey, and who signed the broker's certificate)";
 
 /// The address of a broker. It has no secret in it: a key is named by its file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct BrokerAddress {
     host: String,
     port: u16,
@@ -25,9 +27,9 @@ impl BrokerAddress {
     ///
     /// # Errors
     /// It is none, it has a secret in it, or it is one on another machine without TLS and a key.
-    pub fn parse(text: &str) -> Result<BrokerAddress, FleetError> {
+    pub fn parse(text: &str) -> Result<BrokerAddress, PlanError> {
         // It may have a password in it, so it is not shown.
-        let refuse = |why: &str| FleetError::Refused(format!("the address of the broker: {why}; accepted: {ACCEPTED}"));
+        let refuse = |why: &str| PlanError::value("address of the broker", &format!("(not shown; {why})"), ACCEPTED);
         let url = Url::parse(text).map_err(|_| refuse("it is no URL"))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(refuse("it names a user or a password; a key is named by its file"));
@@ -75,27 +77,23 @@ impl BrokerAddress {
         self.authority.as_deref()
     }
 
-    /// The seed of the key that we are known by; `None` where the broker trusts everybody on its machine.
-    ///
-    /// # Errors
-    /// Its file cannot be read, is everybody's to read, or has no seed in it.
-    pub fn seed(&self) -> Result<Option<String>, FleetError> {
-        let Some(path) = &self.key else { return Ok(None) };
-        let refuse = |why: String| FleetError::Refused(format!("the key {}: {why}", path.display()));
-        let mode = |path: &Path| {
-            std::fs::metadata(path).map(|facts| std::os::unix::fs::PermissionsExt::mode(&facts.permissions()))
-        };
-        match mode(path) {
-            Ok(mode) if mode & 0o077 != 0 => {
-                return Err(refuse("others may read it; `chmod 600` ends that".to_owned()));
-            }
-            Ok(_) => {}
-            Err(error) => return Err(refuse(error.to_string())),
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
-        let is_seed = |line: &&str| line.starts_with("SU") && line.len() == 58;
-        let seed = text.lines().map(str::trim).find(is_seed);
-        seed.map(|seed| Some(seed.to_owned())).ok_or_else(|| refuse("it has no seed of a user (SU…) in it".to_owned()))
+    /// The file with the key that we are known by; `None` where the broker trusts everybody on its machine.
+    pub fn key(&self) -> Option<&Path> {
+        self.key.as_deref()
+    }
+}
+
+impl TryFrom<String> for BrokerAddress {
+    type Error = PlanError;
+
+    fn try_from(text: String) -> Result<BrokerAddress, PlanError> {
+        BrokerAddress::parse(&text)
+    }
+}
+
+impl From<BrokerAddress> for String {
+    fn from(address: BrokerAddress) -> String {
+        address.to_string()
     }
 }
 
@@ -157,24 +155,5 @@ mod tests {
             let found = BrokerAddress::parse(text).unwrap_err().to_string();
             assert!(found.contains(why) && !found.contains("secret"), "{text}: {found}");
         }
-    }
-
-    #[test]
-    fn a_key_that_others_may_read_or_that_is_none_is_refused() {
-        use std::os::unix::fs::PermissionsExt;
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("a1.nk");
-        let address = BrokerAddress::parse(&format!("tls://b.example?key={}", path.display())).unwrap();
-        let why = |address: &BrokerAddress| address.seed().unwrap_err().to_string();
-        assert!(why(&address).contains("No such file"), "{}", why(&address));
-        let seed = format!("SU{}", "A".repeat(56));
-        std::fs::write(&path, format!("# a1\n{seed}\n")).unwrap();
-        let give = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-        give(0o644);
-        assert!(why(&address).contains("others may read it"), "{}", why(&address));
-        give(0o600);
-        assert_eq!(address.seed(), Ok(Some(seed)));
-        std::fs::write(&path, "nothing").unwrap();
-        assert!(why(&address).contains("no seed"), "{}", why(&address));
     }
 }
