@@ -90,6 +90,11 @@ impl<'f> FleetLoad<'f> {
             }
         }
         let now = self.now();
+        if !self.fleet.link.is_up() {
+            // Nobody is lost because nobody can be heard.
+            self.voices.iter_mut().for_each(|voice| voice.attendance.is_excused(now));
+            return;
+        }
         for at in 0..self.voices.len() {
             let voice = &mut self.voices[at];
             if !voice.is_drained && voice.attendance.judge(now) && voice.attendance.is_lost() {

@@ -19,11 +19,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep, timeout};
 
 /// A broker answers within this time, or is not there.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// What is not acknowledged by then is sent again, under the same id.
+const STORED_WITHIN: Duration = Duration::from_secs(1);
 /// Between two attempts.
 const AGAIN: Duration = Duration::from_millis(200);
 /// What the stream keeps at most: after this time nobody comes back for it.
@@ -47,6 +49,8 @@ pub struct Link {
     jetstream: Context,
     outbox: UnboundedSender<Outgoing>,
     news: Arc<Mutex<News>>,
+    /// How often the connection was made.
+    connected: watch::Receiver<u64>,
 }
 
 /// What is sent in turn.
@@ -79,9 +83,10 @@ impl Link {
             .build()
             .map_err(|error| failed(error.to_string()))?;
         let news = Arc::new(Mutex::new(News::default()));
-        let options = options(address, who, &news)?;
-        let connected = runtime.block_on(async { timeout(PATIENCE, options.connect(address.url())).await });
-        let client = match connected {
+        let (made, connected) = watch::channel(0);
+        let options = options(address, who, &news, made)?;
+        let answer = runtime.block_on(async { timeout(PATIENCE, options.connect(address.url())).await });
+        let client = match answer {
             Ok(Ok(client)) => client,
             Ok(Err(error)) => return Err(failed(error.to_string())),
             Err(_) => return Err(failed("it does not answer".to_owned())),
@@ -108,13 +113,18 @@ impl Link {
         });
         // That it is there is no news.
         news.lock().unwrap_or_else(PoisonError::into_inner).is_new = false;
-        Ok(Link { runtime, client, jetstream, outbox, news })
+        Ok(Link { runtime, client, jetstream, outbox, news, connected })
     }
 
     /// Whether the connection was lost or has come back since this was last asked: why it is gone, or that it is there.
     pub fn news(&self) -> Option<Option<String>> {
         let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut news.is_new).then(|| news.trouble.clone())
+    }
+
+    /// Whether the broker is there.
+    pub fn is_up(&self) -> bool {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner).trouble.is_none()
     }
 
     /// Sends something, after everything that was sent before; nobody may be there to hear it.
@@ -219,7 +229,7 @@ impl Link {
             let sent = self.jetstream.publish_with_headers(subject.to_owned(), headers, body.into()).await;
             sent.map_err(|error| error.to_string())?.await.map_err(|error| error.to_string())
         };
-        let stored = self.runtime.block_on(async { timeout(PATIENCE, stored).await });
+        let stored = self.runtime.block_on(async { timeout(STORED_WITHIN, stored).await });
         stored.map_err(|_| "no acknowledgement in time".to_owned())?.map(drop)
     }
 
@@ -236,10 +246,19 @@ impl Link {
 
     /// Has all that is stored after this sequence put into `inbox`, in order, for as long as there is somebody to read it.
     pub fn read_stored(&self, after: u64, inbox: Sender<Letter>) {
-        let jetstream = self.jetstream.clone();
+        let (jetstream, mut connected) = (self.jetstream.clone(), self.connected.clone());
         self.runtime.spawn(async move {
             let mut next = after + 1;
-            while read(&jetstream, &mut next, &inbox).await.is_ok() {
+            loop {
+                connected.mark_unchanged();
+                let read = tokio::select! {
+                    read = read(&jetstream, &mut next, &inbox) => read,
+                    // A broker that was started again has forgotten who was reading, and would not say so for long.
+                    _ = connected.changed() => Ok(()),
+                };
+                if read.is_err() {
+                    return;
+                }
                 sleep(AGAIN).await;
             }
         });
@@ -295,7 +314,12 @@ async fn stream(jetstream: &Context) -> Result<Stream, String> {
     jetstream.get_or_create_stream(config).await.map_err(|error| error.to_string())
 }
 
-fn options(address: &BrokerAddress, who: &str, news: &Arc<Mutex<News>>) -> Result<ConnectOptions, FleetError> {
+fn options(
+    address: &BrokerAddress,
+    who: &str,
+    news: &Arc<Mutex<News>>,
+    made: watch::Sender<u64>,
+) -> Result<ConnectOptions, FleetError> {
     let news = Arc::clone(news);
     let mut options = ConnectOptions::new()
         .name(format!("plimsoll {who}"))
@@ -304,6 +328,9 @@ fn options(address: &BrokerAddress, who: &str, news: &Arc<Mutex<News>>) -> Resul
         .require_tls(address.is_encrypted())
         .reconnect_delay_callback(|_| AGAIN)
         .event_callback(move |event| {
+            if event == Event::Connected {
+                made.send_modify(|times| *times += 1);
+            }
             let found = match event {
                 Event::Connected => Some(None),
                 Event::Disconnected => Some(Some("it is gone".to_owned())),

@@ -61,6 +61,11 @@ impl Attendance {
         self.told = self.told.max(now);
     }
 
+    /// Nobody could have heard of it up to now.
+    pub fn is_excused(&mut self, now: Duration) {
+        (self.beat, self.told) = (now, self.told.max(now));
+    }
+
     pub fn lose(&mut self, why: String) {
         if !self.is_lost() {
             self.standing = Standing::Lost(why);

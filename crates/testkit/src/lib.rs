@@ -5,6 +5,7 @@
 //! cannot run here says so with [`skip`], on the real standard error, which `cargo test` does not capture.
 //! Begin with [`servers`], then [`fake`].
 
+pub mod broker;
 pub mod certificates;
 pub mod fake;
 pub mod groups;

@@ -78,6 +78,13 @@ pub fn mariadb_new() -> Option<PathBuf> {
     found_or_skip(found, "no newer MariaDB; set PLIMSOLL_TEST_MARIADB_NEW=$(scripts/unpack-server mariadb trixie)")
 }
 
+/// NATS, from `PLIMSOLL_TEST_NATS_SERVER` or the system. `None` was said with [`skip`].
+#[track_caller]
+pub fn nats_server() -> Option<PathBuf> {
+    let found = from_environment("PLIMSOLL_TEST_NATS_SERVER").or_else(|| installed("nats-server"));
+    found_or_skip(found, "no broker; `apt-get install nats-server`")
+}
+
 /// A `--plugin-dir` with `auth_ed25519.so` for [`mariadb`], whose own package has none: `PLIMSOLL_TEST_PLUGINS`, which
 /// `make test-all` sets. `None` was said with [`skip`].
 #[track_caller]

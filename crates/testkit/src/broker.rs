@@ -1,0 +1,92 @@
+//! A private NATS server with JetStream, as Debian has it, or the one that `PLIMSOLL_TEST_NATS_SERVER` names.
+
+use crate::servers::{self, wait_until};
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Ends with the test.
+pub struct Broker {
+    program: PathBuf,
+    directory: TempDir,
+    port: u16,
+    /// What its configuration says besides where it listens.
+    more: String,
+    child: Option<Child>,
+}
+
+impl Broker {
+    /// A broker that trusts everybody on this machine; `None` was said with [`servers::skip`].
+    #[track_caller]
+    pub fn start() -> Option<Broker> {
+        Broker::with(String::new())
+    }
+
+    /// One whose configuration has this as well.
+    #[track_caller]
+    pub fn with(more: String) -> Option<Broker> {
+        let program = servers::nats_server()?;
+        // Free a moment ago; it stays the same when it is started again.
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let port = port.expect("a port is free").port();
+        let mut broker = Broker { program, directory, port, more, child: None };
+        broker.begin();
+        Some(broker)
+    }
+
+    /// Its address, in the clear.
+    pub fn address(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// SIGKILL.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Removes what it has stored, as a disk that is lost does.
+    pub fn forget(&mut self) {
+        assert!(self.child.is_none(), "it is running");
+        fs::remove_dir_all(self.directory.path().join("store")).expect("it has a store");
+    }
+
+    /// Starts it, or starts it again.
+    ///
+    /// # Panics
+    /// If it does not answer.
+    pub fn begin(&mut self) {
+        let (port, store, more) = (self.port, self.directory.path().join("store"), &self.more);
+        let text = format!(
+            "listen: \"127.0.0.1:{port}\"\nmax_payload: 1MB\njetstream {{ store_dir: \"{}\" }}\n{more}\n",
+            store.display()
+        );
+        let config = self.directory.path().join("nats.conf");
+        fs::write(&config, text).expect("its configuration can be written");
+        let log = fs::File::create(self.directory.path().join("log")).expect("its log can be written");
+        let child = Command::new(&self.program).arg("-c").arg(&config).stdout(Stdio::null()).stderr(log).spawn();
+        self.child = Some(child.expect("the broker starts"));
+        let answers = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
+        assert!(wait_until(Duration::from_secs(20), answers), "{}", self.log());
+    }
+
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
