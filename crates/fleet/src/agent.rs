@@ -6,6 +6,7 @@ use crate::message::{self, Answer, Call, FleetBuild, Heartbeat, Hello, Order};
 use crate::part::{Part, PartWord};
 use crate::spool;
 use crate::subject;
+use plimsoll_host::process::boot_id;
 use plimsoll_load::source::LocalLoad;
 use plimsoll_plan::broker::BrokerAddress;
 use std::path::PathBuf;
@@ -314,6 +315,7 @@ impl<M: LoadMaker> Agent<'_, M> {
             incarnation: *incarnation,
             build: build.clone(),
             machine: machine.clone(),
+            boot: boot_id(),
             cpus: *cpus,
             ceiling: *ceiling,
             trial: self.part.as_ref().map(|part| part.trial.clone()),

@@ -41,6 +41,8 @@ pub struct Hello {
     pub build: FleetBuild,
     /// The name of its machine.
     pub machine: String,
+    /// Which boot of which machine: two of one machine have the same.
+    pub boot: String,
     pub cpus: u32,
     /// Queries per second that one loop reaches there, where that was measured.
     pub ceiling: Option<f64>,

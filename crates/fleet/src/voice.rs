@@ -4,6 +4,7 @@ use crate::clock::Offset;
 use crate::coordinator::{LoopRange, Member};
 use crate::message::{MachineSecond, Told, Word};
 use crate::roster::Attendance;
+use plimsoll_host::process::boot_id;
 use plimsoll_load::lines;
 use plimsoll_load::source::{LoadEvent, LoadFacts, MachineSample, Spent};
 use plimsoll_load::tally::Tally;
@@ -44,6 +45,8 @@ pub struct Voice {
     /// When it was last asked for what is missing.
     pub asked_again: Option<Duration>,
     window: Window,
+    /// Of the second that it tells of next.
+    machine: MachineUse,
 }
 
 /// What it counted in the measured window.
@@ -54,8 +57,15 @@ struct Window {
     loop_cpu_ns: u64,
     ns: u64,
     lag_ns: u64,
-    /// Foreign CPU-seconds, and over how many seconds.
-    foreign: (f64, f64),
+    machine: MachineUse,
+}
+
+/// CPU-seconds of a machine, and over how many seconds.
+#[derive(Clone, Copy, Default)]
+struct MachineUse {
+    own: f64,
+    foreign: f64,
+    seconds: f64,
 }
 
 impl Voice {
@@ -75,6 +85,7 @@ impl Voice {
             told_to_ns: 0,
             asked_again: None,
             window: Window::default(),
+            machine: MachineUse::default(),
         }
     }
 
@@ -129,7 +140,7 @@ impl Voice {
                 if tally.phase != Phase::Drain {
                     self.told_to_ns = self.told_to_ns.max(tally.end_ns);
                 }
-                self.window.add(tally);
+                self.window.add(tally, std::mem::take(&mut self.machine));
             }
             LoadEvent::Drained(_) => self.is_drained = true,
             _ => {}
@@ -143,8 +154,7 @@ impl Voice {
         if let Some(host) = &host {
             let own = cpu.saturating_sub(self.spent.cpu).as_secs_f64();
             let busy = f64::from(self.member.hello.cpus) * (1.0 - host.idle - host.iowait) * host.seconds;
-            self.window.foreign.0 += (busy - own).max(0.0);
-            self.window.foreign.1 += host.seconds;
+            self.machine = MachineUse { own, foreign: (busy - own).max(0.0), seconds: host.seconds };
         }
         self.spent = Spent { cpu, waited: waited_us.map(Duration::from_micros) };
         LoadEvent::Machine(Box::new(MachineSample { agent: self.member.name.clone(), end_ns, cpu, host }))
@@ -152,22 +162,25 @@ impl Voice {
 
     /// What it has had of the load so far.
     pub fn point(&self, lost: Option<String>) -> AgentPoint {
-        let Window { transactions, queries, loop_cpu_ns, ns, lag_ns, foreign } = &self.window;
+        let Window { transactions, queries, loop_cpu_ns, ns, lag_ns, machine } = &self.window;
         let loops = self.share.loops.len();
         let seconds = *ns as f64 / SECOND_NS as f64;
         let measured = |value: f64| (seconds > 0.0).then_some(value);
         let ceiling = self.member.hello.ceiling.filter(|ceiling| *ceiling > 0.0);
         let us = |ns: f64| ns / 1e3;
+        let seen = |cpu: f64| (machine.seconds > 0.0).then(|| cpu / machine.seconds);
         AgentPoint {
             agent: self.member.name.clone(),
             machine: self.member.hello.machine.clone(),
+            is_here: !self.member.hello.boot.is_empty() && self.member.hello.boot == boot_id(),
             loops,
             transactions: *transactions,
             queries: *queries,
             loops_busy: measured(*loop_cpu_ns as f64 / (*ns as f64 * loops as f64)),
             of_ceiling: ceiling.and_then(|ceiling| measured(*queries as f64 / seconds / (ceiling * loops as f64))),
             lag_ms: *lag_ns as f64 / 1e6,
-            foreign_cpus: (foreign.1 > 0.0).then(|| foreign.0 / foreign.1),
+            cpus: seen(machine.own),
+            foreign_cpus: seen(machine.foreign),
             clock_bound_us: self.clock.map_or(0.0, |clock| us(clock.bound_ns as f64)),
             clock_drift_us: self.clock.zip(self.clock_now).map(|(then, now)| us((now.ahead_ns - then.ahead_ns) as f64)),
             lost,
@@ -176,10 +189,13 @@ impl Voice {
 }
 
 impl Window {
-    fn add(&mut self, tally: &Tally) {
+    fn add(&mut self, tally: &Tally, machine: MachineUse) {
         if tally.phase != Phase::Measure {
             return;
         }
+        self.machine.own += machine.own;
+        self.machine.foreign += machine.foreign;
+        self.machine.seconds += machine.seconds;
         let counters = &tally.counters;
         self.transactions = self.transactions.saturating_add(counters.transactions);
         self.queries = self.queries.saturating_add(counters.queries);

@@ -43,6 +43,11 @@ impl Identity {
     }
 }
 
+/// Which boot of which machine this is (random(4)); empty where `/proc` does not say it.
+pub fn boot_id() -> String {
+    procfs::sys::kernel::random::boot_id().unwrap_or_default()
+}
+
 /// How long a child lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Lifetime {

@@ -101,7 +101,9 @@ fn run<W: Workload>(
         durability: durability(&variables),
         data_bytes: data_bytes(target),
     };
-    caveats.extend(caveats::standing(target.control.peer_pid().is_some(), &facts));
+    // Where the machines of agents are, they say themselves.
+    let is_local = target.control.peer_pid().is_some() && fleet.is_none();
+    caveats.extend(caveats::standing(is_local, &facts));
     let params = adapter.params.clone();
     let facts = RunFacts { params, target: facts, settings: effective, caveats };
     let mut points = Points {

@@ -1,5 +1,7 @@
 //! Reasons, found by the tool, not to trust a number fully.
 
+mod agents;
+
 use crate::estimates::Seconds;
 use hdrhistogram::Histogram;
 use plimsoll_model::LoadPoint;
@@ -168,6 +170,7 @@ pub fn weight(point: &Point, code: &str) -> f64 {
 /// What the numbers of a point say themselves.
 pub fn of_point(point: &Point) -> Vec<PointCaveat> {
     let mut caveats = of_client(point);
+    caveats.extend(agents::of_agents(point));
     caveats.extend(reconnects(point));
     caveats.extend(of_counts(point));
     if let Some(others) = point.disturbing_cpus() {
@@ -261,7 +264,9 @@ fn of_client(point: &Point) -> Vec<PointCaveat> {
     let client = &point.client;
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let mut caveats = Vec::new();
-    if let Some(busy) = client.cpu_fraction.filter(|fraction| *fraction > CLIENT_BUSY) {
+    // Of several agents, each is judged alone.
+    let cpu_fraction = client.cpu_fraction.filter(|_| point.agents.is_empty());
+    if let Some(busy) = cpu_fraction.filter(|fraction| *fraction > CLIENT_BUSY) {
         let what = format!("the load generator's loops were busy {} of the time", percent(busy));
         caveats.push(PointCaveat::new(point, "client_bound", busy, what, percent(busy), "add --loops"));
     }
@@ -272,7 +277,8 @@ fn of_client(point: &Point) -> Vec<PointCaveat> {
                       known; repeat where nothing stops it";
         caveats.push(PointCaveat::new(point, "generator_stopped", seconds, what, again, advice));
     }
-    if let Some(share) = client.ceiling_fraction.filter(|fraction| *fraction > NEAR_CEILING) {
+    let ceiling_fraction = client.ceiling_fraction.filter(|_| point.agents.is_empty());
+    if let Some(share) = ceiling_fraction.filter(|fraction| *fraction > NEAR_CEILING) {
         let what = format!("the load generator ran at {} of its own ceiling", percent(share));
         let advice = "add --loops, or load from another machine";
         caveats.push(PointCaveat::new(point, "near_ceiling", share, what, percent(share), advice));

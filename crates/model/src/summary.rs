@@ -176,6 +176,8 @@ pub struct AgentPoint {
     pub agent: String,
     /// The name of its machine.
     pub machine: String,
+    /// Whether that is the machine of the coordinator.
+    pub is_here: bool,
     pub loops: usize,
     pub transactions: u64,
     pub queries: u64,
@@ -183,6 +185,8 @@ pub struct AgentPoint {
     pub loops_busy: Option<f64>,
     /// Share of what its loops can do at most; `null` if that was not measured on its machine.
     pub of_ceiling: Option<f64>,
+    /// CPUs that its processes used; `null` where nobody looked.
+    pub cpus: Option<f64>,
     /// Longest delay of one of its loops, milliseconds.
     pub lag_ms: f64,
     /// CPUs that others kept busy on its machine; `null` where nobody looked.
@@ -204,7 +208,10 @@ impl Point {
     /// server's process is not known.
     pub fn cpus_of_others(&self) -> Option<f64> {
         let (host, server) = (self.host?, self.server.as_ref()?.cpus_busy?);
-        let client = self.client.process_cpu_us_per_query? * self.queries as f64 / 1e6 / self.seconds;
+        let client = match self.agents.is_empty() {
+            true => self.client.process_cpu_us_per_query? * self.queries as f64 / 1e6 / self.seconds,
+            false => self.agents.iter().filter(|agent| agent.is_here).map(|agent| agent.cpus).sum::<Option<f64>>()?,
+        };
         let storage = self.storage_cpus.unwrap_or(0.0);
         Some((host.busy * host.cpus as f64 - client - server - storage).max(0.0)).filter(|cpus| cpus.is_finite())
     }

@@ -4,6 +4,7 @@
 //! gone. A test whose numbers matter also takes [`timed_run`], after its slots, so that no two measure at once. Both
 //! hold between processes and vanish with the process that held them.
 
+use std::cell::Cell;
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -122,6 +123,28 @@ fn found_or_skip(found: Option<PathBuf>, reason: &str) -> Option<PathBuf> {
 #[must_use = "the slot is free again as soon as this is dropped"]
 pub struct SlotGuard {
     _locks: Vec<File>,
+    _held: Held,
+}
+
+thread_local! {
+    /// How many guards of slots this thread has.
+    static HELD: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts for as long as it lives.
+struct Held;
+
+impl Held {
+    fn begin() -> Held {
+        HELD.set(HELD.get() + 1);
+        Held
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        HELD.set(HELD.get() - 1);
+    }
 }
 
 /// Waits until one more server may run. A test that needs two at once asks for both with [`slots`].
@@ -161,7 +184,12 @@ pub struct LanesGuard {
 }
 
 /// Waits until nobody else builds lanes: there are few loop devices.
+///
+/// # Panics
+/// If this thread has a slot already: two tests that take them in different orders wait for each other.
+#[track_caller]
 pub fn lanes() -> LanesGuard {
+    assert!(HELD.get() == 0, "take the lanes before the right to run a server");
     LanesGuard { _lock: lock(&lock_directory().join("lanes")) }
 }
 
@@ -183,7 +211,8 @@ impl Slots {
                 }
             }
             if taken.len() == count {
-                return SlotGuard { _locks: taken.into_iter().map(|(_, file)| file).collect() };
+                let locks = taken.into_iter().map(|(_, file)| file).collect();
+                return SlotGuard { _locks: locks, _held: Held::begin() };
             }
             thread::sleep(Duration::from_millis(50));
         }

@@ -44,6 +44,6 @@ fn an_agent_refuses_what_it_does_not_understand() {
 
 #[test]
 fn a_hello_of_another_version_is_no_hello() {
-    let text = br#"{"incarnation":1,"build":{"version":"2","digest":"x"},"machine":"m","cpus":1,"ceiling":null,"trial":null,"shoes":2}"#;
+    let text = br#"{"incarnation":1,"build":{"version":"2","digest":"x"},"machine":"m","boot":"b","cpus":1,"ceiling":null,"trial":null,"shoes":2}"#;
     assert!(message::read::<Hello>(text).unwrap_err().contains("shoes"));
 }

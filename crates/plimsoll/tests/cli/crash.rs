@@ -17,8 +17,9 @@ pub struct Powered {
 
 /// `None` was said with [`servers::skip`].
 #[track_caller]
-pub fn powered(lab: Option<Lab>) -> Option<Powered> {
-    let powered = Powered { lab: lab?, _alone: servers::lanes() };
+pub fn powered(lab: fn() -> Option<Lab>) -> Option<Powered> {
+    let _alone = servers::lanes();
+    let powered = Powered { lab: lab()?, _alone };
     if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
         servers::skip("a device that can lose its power is mounted; run as root, with loop devices");
         return None;
@@ -152,8 +153,8 @@ fn copies_well(summary: &Value, method: &str) {
 #[test]
 #[ignore = "copies 4 servers; make test-all"]
 fn an_online_copy_has_all_that_was_committed_before_it() {
-    for lab in [Lab::mariadb(), Lab::mysql()] {
-        let Some(lab) = lab else { continue };
+    for lab in [Lab::mariadb, Lab::mysql] {
+        let Some(lab) = lab() else { continue };
         let line = "crash --faults backup --trials 2 --connections 4 --rows 5000 --load 2s --time 1s --seed 7 --json";
         copies_well(&lab.begins(line).end_within(LONGEST).exits(0).json(), "its own method");
         lab.leaves_nothing();
@@ -163,7 +164,7 @@ fn an_online_copy_has_all_that_was_committed_before_it() {
 #[test]
 #[ignore = "mounts; make test-all"]
 fn an_online_copy_that_shares_blocks_has_it_too() {
-    let Some(powered) = powered(Lab::mariadb()) else { return };
+    let Some(powered) = powered(Lab::mariadb) else { return };
     copies_well(&powered.crashes("--faults backup --trials 2 --lane xfs", 0), "reflink");
     powered.lab.leaves_nothing();
 }
@@ -171,7 +172,7 @@ fn an_online_copy_that_shares_blocks_has_it_too() {
 #[test]
 #[ignore = "mounts; make test-all"]
 fn what_was_not_flushed_is_lost_at_a_power_cut_and_nothing_else_is() {
-    for lab in [Lab::mariadb(), Lab::mysql()] {
+    for lab in [Lab::mariadb, Lab::mysql] {
         let Some(powered) = powered(lab) else { continue };
         // With O_DIRECT, its default, MySQL does not flush its doublewrite file before it writes the pages themselves.
         let flushed = "--set innodb_flush_method=fsync";
@@ -193,7 +194,7 @@ fn what_was_not_flushed_is_lost_at_a_power_cut_and_nothing_else_is() {
 #[test]
 #[ignore = "mounts, and has a storage server; make test-all"]
 fn a_storage_server_that_acknowledges_early_loses_at_its_power_cut_and_another_does_not() {
-    for lab in [Lab::mariadb(), Lab::mysql()] {
+    for lab in [Lab::mariadb, Lab::mysql] {
         let Some(powered) = powered(lab) else { continue };
         if !Path::new("/usr/bin/ganesha.nfsd").exists() {
             servers::skip("NFS-Ganesha is missing: apt-get install nfs-ganesha nfs-ganesha-vfs rpcbind");
@@ -214,7 +215,7 @@ fn a_storage_server_that_acknowledges_early_loses_at_its_power_cut_and_another_d
 #[test]
 #[ignore = "mounts; make test-all"]
 fn a_lying_device_is_found_at_once() {
-    let Some(powered) = powered(Lab::mariadb()) else { return };
+    let Some(powered) = powered(Lab::mariadb) else { return };
     let summary = powered.crashes("--faults lying --trials 1", 0);
     let (losing, faults) = losses(&summary, "lying");
     assert_eq!((losing, faults), (1, 1), "{summary}");
@@ -224,7 +225,7 @@ fn a_lying_device_is_found_at_once() {
 #[test]
 #[ignore = "mounts; make test-all"]
 fn errors_and_a_full_device_lose_nothing_that_was_acknowledged() {
-    let Some(powered) = powered(Lab::mariadb()) else { return };
+    let Some(powered) = powered(Lab::mariadb) else { return };
     let summary = powered.crashes("--faults io-error,full --trials 2", 0);
     for fault in ["io-error", "full"] {
         assert_eq!(losses(&summary, fault), (0, 2), "{fault}: {summary}");

@@ -82,7 +82,7 @@ fn an_interrupted_crash_goes_on_to_what_was_planned() {
 #[test]
 #[ignore = "mounts; make test-all"]
 fn interrupted_power_cuts_go_on_to_what_was_planned() {
-    for lab in [Lab::mariadb(), Lab::mysql()] {
+    for lab in [Lab::mariadb, Lab::mysql] {
         let Some(powered) = powered(lab) else { continue };
         let line = format!("crash --faults kill,power --trials 2 --set innodb_flush_method=fsync {SHORT}");
         let (resumed, recording) = interrupted_and_resumed(&powered.lab, &line);
@@ -109,7 +109,7 @@ fn device(lab: &Lab) -> u32 {
 #[test]
 #[ignore = "kills, mounts; make test-all"]
 fn a_crash_that_is_killed_while_the_power_is_cut_goes_on_to_what_was_planned() {
-    let Some(powered) = powered(Lab::mariadb()) else { return };
+    let Some(powered) = powered(Lab::mariadb) else { return };
     let lab = &powered.lab;
     let mut running = lab.begins(&format!("crash --faults power --trials 2 {SHORT}"));
     running.wait_for("the last load without a fault", || {
@@ -133,7 +133,7 @@ const LATEST_MS: u64 = 4_000;
 #[test]
 #[ignore = "kills, mounts; make test-all"]
 fn a_crash_that_is_killed_leaves_nothing_that_clean_does_not_remove() {
-    let Some(powered) = powered(Lab::mariadb()) else { return };
+    let Some(powered) = powered(Lab::mariadb) else { return };
     let lab = &powered.lab;
     let seed = RandomState::new().build_hasher().finish();
     println!("seed of the kills: {seed}");

@@ -27,6 +27,7 @@ mod drop_in_server;
 mod drops;
 mod every_plan;
 mod faces;
+mod fleet;
 mod gate;
 mod harness;
 mod hostile_plans;

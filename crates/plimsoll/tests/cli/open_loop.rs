@@ -97,7 +97,7 @@ fn fixed_work_is_done_exactly() {
 }
 
 /// What the general log has of the load, connection by connection.
-fn logged(lab: &Lab) -> Vec<String> {
+pub fn logged(lab: &Lab) -> Vec<String> {
     let rows = lab.sql(&[
         "SELECT thread_id, GROUP_CONCAT(CONVERT(argument USING utf8mb4) ORDER BY event_time, server_id SEPARATOR ';') \
          FROM mysql.general_log WHERE command_type IN ('Query', 'Execute') AND argument LIKE '%sbtest1%' \

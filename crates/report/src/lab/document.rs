@@ -4,7 +4,7 @@ use super::places::Group;
 use super::{answer, crashes, effects, figures, limits, numbers, places, published, safety, storage, trials};
 use crate::document::{Document, Finding, Section};
 use crate::found::span;
-use crate::section::{caveats, cost, environment, latency, memory, repeat, storage_server};
+use crate::section::{agents, caveats, cost, environment, latency, memory, repeat, storage_server};
 use crate::subject::{Latency, Recorded};
 use crate::sweep::shown_latency;
 use plimsoll_model::lab::LabSummary;
@@ -28,6 +28,7 @@ pub fn document(recorded: &Recorded, summary: &LabSummary) -> Document {
         limits::section(recorded, summary),
         effects::cpu(recorded, summary),
         memory::section(&places::trials(recorded)),
+        agents::section(recorded),
         storage_server::of(&places::storage(&places::all(recorded))),
         environment::section(recorded),
         cost::of(&places::costs(&shown), &places::costs(&places::all(recorded))),

@@ -6,7 +6,7 @@ mod sections;
 
 use crate::document::Document;
 use crate::run_view::ShownRun;
-use crate::section::{caveats, environment, repeat, settings, storage_server};
+use crate::section::{agents, caveats, environment, repeat, settings, storage_server};
 use crate::sentence::{self, window};
 use crate::subject::Recorded;
 use crate::terminal::TextLook;
@@ -29,6 +29,7 @@ pub fn document(recorded: &Recorded, summary: &Summary) -> Document {
         order_entry::section(&run),
         sections::original(&run),
         sections::limit(&run),
+        agents::section(recorded),
         storage_server::section(recorded),
         sections::environment(&run, environment::section(recorded)),
         sections::cost(&run),

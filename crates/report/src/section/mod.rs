@@ -1,6 +1,7 @@
 //! The sections of runs, some shared with labs, one file each: functions from what was recorded to a
 //! [`Section`](crate::document::Section), or `None` if there is nothing to say.
 
+pub mod agents;
 pub mod caveats;
 pub mod cost;
 pub mod environment;
