@@ -1,10 +1,10 @@
 //! Advice: the one thing to do first, then six steps with what was found in each.
 
 use plimsoll_model::advice::{Advice, AdviceFinding, AdviceStep, Severity};
+use plimsoll_model::layout::clean;
 use plimsoll_report::document::{Block, Document, Item, Section};
 use plimsoll_report::table::{Column, Mark, Table};
 use plimsoll_report::terminal::{BOLD, DIM, TextLook};
-use plimsoll_report::text::clean;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

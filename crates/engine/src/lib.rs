@@ -28,6 +28,7 @@ pub mod password_key;
 pub mod run;
 pub mod scheduling;
 pub mod session;
+mod source;
 pub mod spec;
 pub mod statement;
 pub mod stream;

@@ -3,7 +3,7 @@
 //! A run is steered from outside in three steps: every loop reports [`LoopEvent::Ready`], then
 //! [`Run::start`]; every loop reports [`LoopEvent::Drained`], then [`Run::finish`]. Between those the
 //! connections stay open, so that the server can be asked what it counted. Who follows a load takes it as a
-//! [`LoadSource`].
+//! [`plimsoll_load::source::LoadSource`].
 
 use crate::client::{Connector, LoadClient};
 use crate::context::Context;
@@ -18,9 +18,8 @@ use crate::spec::RunSpec;
 use crate::turns;
 use crate::workload::{Who, Workload};
 use mio::Waker;
-use plimsoll_host::sample::{cpu_wait, process_cpu};
 use plimsoll_load::recorder::Recorder;
-use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, LocalLoad, Peer, Readiness, Spent};
+use plimsoll_load::source::{LoadFacts, Peer, Readiness};
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::{Limit, Window};
 use std::cell::{Cell, RefCell};
@@ -159,46 +158,6 @@ impl Run {
                 let _ = waker.wake();
             }
         }
-    }
-}
-
-impl LoadSource for Run {
-    fn facts(&self) -> &LoadFacts {
-        &self.facts
-    }
-
-    fn start(&mut self) -> Duration {
-        Run::start(self)
-    }
-
-    fn next(&mut self, wait: Duration) -> Option<LoadEvent> {
-        Run::next(self, wait).map(LoadEvent::from)
-    }
-
-    fn ended(&self) -> usize {
-        Run::ended(self)
-    }
-
-    fn spent(&self) -> Option<Spent> {
-        Some(Spent { cpu: process_cpu(), waited: cpu_wait(std::process::id()) })
-    }
-
-    fn recycle(&mut self, tally: Tally) {
-        Run::recycle(self, tally);
-    }
-
-    fn stop(&mut self) {
-        Run::stop(self);
-    }
-
-    fn finish(self) {
-        Run::finish(self);
-    }
-}
-
-impl LocalLoad for Run {
-    fn start_at(&mut self, at: Instant) {
-        Run::start_at(self, at);
     }
 }
 

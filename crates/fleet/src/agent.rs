@@ -1,15 +1,14 @@
 //! An agent: makes its part of the loads that a coordinator asks for, tells what comes of them, and waits for the next.
 
+use crate::agent_facts::AgentFacts;
 use crate::error::FleetError;
-use crate::link::{Letter, Link};
-use crate::message::{self, Answer, Call, FleetBuild, Heartbeat, Hello, Order};
+use crate::link::{BrokerLink, Letter};
+use crate::message::{self, AgentAnswer, AgentOrder, Call, Heartbeat, Hello};
 use crate::part::{Part, PartWord};
 use crate::spool;
 use crate::subject;
 use plimsoll_host::process::boot_id;
 use plimsoll_load::source::LocalLoad;
-use plimsoll_plan::broker::BrokerAddress;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -25,25 +24,6 @@ const ABANDONED: Duration = Duration::from_secs(10);
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Bytes of an assignment at most.
 const LONGEST_ASSIGNMENT: usize = 64 << 20;
-
-/// Who an agent is.
-#[derive(Clone, Debug)]
-pub struct AgentFacts {
-    pub address: BrokerAddress,
-    pub name: String,
-    pub build: FleetBuild,
-    /// The name of its machine.
-    pub machine: String,
-    pub cpus: u32,
-    /// Queries per second that one loop reaches here, where that was measured.
-    pub ceiling: Option<f64>,
-    /// Drawn anew each time.
-    pub incarnation: u64,
-    /// Where what its loads tell is kept until it is recorded.
-    pub spools: PathBuf,
-    /// Whether it is kept even then.
-    pub keeps_spools: bool,
-}
 
 /// Makes the loads that an agent is given.
 pub trait LoadMaker {
@@ -95,7 +75,7 @@ pub fn serve<M: LoadMaker>(
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<(), FleetError> {
     subject::check_name(&facts.name)?;
-    let link = Arc::new(Link::connect(&facts.address, &facts.name)?);
+    let link = Arc::new(BrokerLink::connect(&facts.address, &facts.name)?);
     let epoch = Instant::now();
     let (sender, inbox) = mpsc::channel();
     link.hear(&subject::to(&facts.name), sender.clone())?;
@@ -128,7 +108,7 @@ pub fn serve<M: LoadMaker>(
 struct Agent<'a, M: LoadMaker> {
     facts: &'a AgentFacts,
     maker: M,
-    link: Arc<Link>,
+    link: Arc<BrokerLink>,
     inbox: Receiver<Letter>,
     /// Where its clock begins.
     epoch: Instant,
@@ -173,7 +153,7 @@ impl<M: LoadMaker> Agent<'_, M> {
         }
         let answer = match message::read(&letter.body) {
             Ok(order) => self.ordered(order),
-            Err(why) => Answer::Refused(format!("an order that it does not know: {why}")),
+            Err(why) => AgentAnswer::Refused(format!("an order that it does not know: {why}")),
         };
         if let Some(reply) = letter.reply {
             self.link.tell(&reply, message::write(&answer));
@@ -192,53 +172,53 @@ impl<M: LoadMaker> Agent<'_, M> {
         }
     }
 
-    fn ordered(&mut self, order: Order) -> Answer {
+    fn ordered(&mut self, order: AgentOrder) -> AgentAnswer {
         match order {
-            Order::Prepare { trial, text, more } => self.prepare(trial, &text, more),
-            Order::Start { trial, at_ns } => match &mut self.part {
+            AgentOrder::Prepare { trial, text, more } => self.prepare(trial, &text, more),
+            AgentOrder::Start { trial, at_ns } => match &mut self.part {
                 Some(part) if part.trial == trial => {
                     part.start_at(self.epoch + Duration::from_nanos(at_ns));
                     (self.say)(AgentNews::Starts { trial });
-                    Answer::Done
+                    AgentAnswer::Done
                 }
-                _ => Answer::Refused(format!("it has no load of the trial {trial}")),
+                _ => AgentAnswer::Refused(format!("it has no load of the trial {trial}")),
             },
-            Order::Again { trial, from } => self.again(&trial, from),
-            Order::Recorded { trial } => {
+            AgentOrder::Again { trial, from } => self.again(&trial, from),
+            AgentOrder::Recorded { trial } => {
                 if !self.facts.keeps_spools && self.part.as_ref().is_none_or(|part| part.trial != trial) {
                     spool::remove_of(&self.facts.spools, &trial);
                 }
-                Answer::Done
+                AgentAnswer::Done
             }
         }
     }
 
-    fn prepare(&mut self, trial: String, text: &str, more: bool) -> Answer {
+    fn prepare(&mut self, trial: String, text: &str, more: bool) -> AgentAnswer {
         if let Some(part) = &self.part {
-            return Answer::Busy(part.trial.clone());
+            return AgentAnswer::Busy(part.trial.clone());
         }
         if let Err(error) = subject::check_name(&trial) {
-            return Answer::Refused(error.to_string());
+            return AgentAnswer::Refused(error.to_string());
         }
         let before = self.asked.take().filter(|(asked, _)| *asked == trial).map(|(_, text)| text).unwrap_or_default();
         if before.len() + text.len() > LONGEST_ASSIGNMENT {
-            return Answer::Refused(format!("an assignment of more than {LONGEST_ASSIGNMENT} bytes"));
+            return AgentAnswer::Refused(format!("an assignment of more than {LONGEST_ASSIGNMENT} bytes"));
         }
         let assignment = before + text;
         if more {
             self.asked = Some((trial, assignment));
-            return Answer::Done;
+            return AgentAnswer::Done;
         }
         match self.begin(&trial, &assignment) {
             Ok(part) => {
                 self.part = Some(part);
                 self.trouble = None;
                 (self.say)(AgentNews::Prepares { trial });
-                Answer::Done
+                AgentAnswer::Done
             }
             Err(why) => {
                 (self.say)(AgentNews::Refuses { trial, why: why.clone() });
-                Answer::Refused(why)
+                AgentAnswer::Refused(why)
             }
         }
     }
@@ -250,15 +230,15 @@ impl<M: LoadMaker> Agent<'_, M> {
     }
 
     /// Tells again what was told of a trial, be it one of an earlier incarnation.
-    fn again(&self, trial: &str, from: u64) -> Answer {
+    fn again(&self, trial: &str, from: u64) -> AgentAnswer {
         if let Some(part) = self.part.as_ref().filter(|part| part.trial == trial) {
             part.tell_again(from);
-            return Answer::Done;
+            return AgentAnswer::Done;
         }
         let letters = match spool::left_of(&self.facts.spools, trial) {
             Ok(letters) if !letters.is_empty() => letters,
-            Ok(_) => return Answer::Refused(format!("it has nothing of the trial {trial}")),
-            Err(error) => return Answer::Refused(format!("{}: {error}", self.facts.spools.display())),
+            Ok(_) => return AgentAnswer::Refused(format!("it has nothing of the trial {trial}")),
+            Err(error) => return AgentAnswer::Refused(format!("{}: {error}", self.facts.spools.display())),
         };
         let (link, subject) = (self.link.clone(), subject::told(&self.facts.name));
         let id = format!("{trial}.{}.{}", self.facts.name, self.epoch.elapsed().as_nanos());
@@ -270,7 +250,7 @@ impl<M: LoadMaker> Agent<'_, M> {
                 }
             }
         });
-        Answer::Done
+        AgentAnswer::Done
     }
 
     /// Lets go of a load that nobody follows any more, once what was agreed is done.

@@ -15,7 +15,7 @@ pub const WORST_NS: u64 = 5_000_000;
 
 /// One exchange: when it was asked and answered here, and what time it was there in between. Nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exchange {
+pub struct ClockExchange {
     pub asked_ns: u64,
     pub theirs_ns: u64,
     pub answered_ns: u64,
@@ -29,17 +29,17 @@ pub struct Offset {
     pub bound_ns: u64,
 }
 
-impl Exchange {
+impl ClockExchange {
     /// That of an answer, if this is one, with our own clock beginning at `epoch`.
     ///
     /// # Errors
     /// It says no time.
-    pub fn of(letter: &Letter, epoch: Instant) -> Result<Option<Exchange>, String> {
+    pub fn of(letter: &Letter, epoch: Instant) -> Result<Option<ClockExchange>, String> {
         let Some((asked, answered)) = letter.times else { return Ok(None) };
         let text = std::str::from_utf8(&letter.body).map_err(|error| error.to_string())?;
         let theirs_ns = text.parse().map_err(|_| "a time that is no number".to_owned())?;
         let ns = |at: Instant| at.saturating_duration_since(epoch).as_nanos() as u64;
-        Ok(Some(Exchange { asked_ns: ns(asked), theirs_ns, answered_ns: ns(answered) }))
+        Ok(Some(ClockExchange { asked_ns: ns(asked), theirs_ns, answered_ns: ns(answered) }))
     }
 
     /// What it says of the other clock: half its round trip is how far it may be wrong.
@@ -54,7 +54,7 @@ impl Exchange {
 }
 
 /// The best that these exchanges say.
-pub fn best(exchanges: impl IntoIterator<Item = Exchange>) -> Option<Offset> {
+pub fn best(exchanges: impl IntoIterator<Item = ClockExchange>) -> Option<Offset> {
     exchanges.into_iter().map(|exchange| exchange.offset()).min_by_key(|offset| offset.bound_ns)
 }
 
@@ -77,7 +77,7 @@ mod tests {
             trips in prop::collection::vec((0u64..50_000_000, 0u64..50_000_000), 1..EXCHANGES)
         ) {
             let base = 10_000_000_000u64;
-            let exchange = |(there, back): (u64, u64)| Exchange {
+            let exchange = |(there, back): (u64, u64)| ClockExchange {
                 asked_ns: base,
                 theirs_ns: (base + there).saturating_add_signed(ahead),
                 answered_ns: base + there + back,
@@ -91,10 +91,10 @@ mod tests {
 
     #[test]
     fn clocks_that_no_machine_has_are_no_panic() {
-        let exchange = Exchange { asked_ns: u64::MAX, theirs_ns: 0, answered_ns: u64::MAX };
+        let exchange = ClockExchange { asked_ns: u64::MAX, theirs_ns: 0, answered_ns: u64::MAX };
         assert_eq!(exchange.offset(), Offset { ahead_ns: i64::MIN, bound_ns: 0 });
         assert_eq!(exchange.offset().theirs(5), 0);
-        assert_eq!(Exchange { asked_ns: 9, theirs_ns: u64::MAX, answered_ns: 1 }.offset().bound_ns, 0);
+        assert_eq!(ClockExchange { asked_ns: 9, theirs_ns: u64::MAX, answered_ns: 1 }.offset().bound_ns, 0);
         assert_eq!(best([]), None);
     }
 }

@@ -1,16 +1,14 @@
 //! The coordinator: who of a fleet is there, and who is given which part of a load.
 
-use crate::clock::{EXCHANGES, Exchange, best};
+use crate::clock::{ClockExchange, EXCHANGES, best};
 use crate::error::FleetError;
-use crate::fleet_load::FleetLoad;
-use crate::link::{Letter, Link};
-use crate::message::{self, Answer, Call, FleetBuild, Hello, Order, parts};
+use crate::link::{BrokerLink, Letter};
+use crate::member::Member;
+use crate::message::{self, AgentAnswer, AgentOrder, Call, FleetBuild, Hello, parts};
 use crate::subject;
-use plimsoll_load::source::LoadFacts;
 use plimsoll_plan::broker::BrokerAddress;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -38,23 +36,9 @@ pub struct FleetWish {
     pub build: FleetBuild,
 }
 
-/// Which loops of a load an agent has, of how many.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoopRange {
-    pub loops: Range<usize>,
-    pub of: usize,
-}
-
-/// A member of a fleet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Member {
-    pub name: String,
-    pub hello: Hello,
-}
-
 /// A fleet of which we are the coordinator.
 pub struct Fleet {
-    pub(crate) link: Link,
+    pub(crate) link: BrokerLink,
     pub(crate) sender: Sender<Letter>,
     inbox: Receiver<Letter>,
     pub(crate) wish: FleetWish,
@@ -71,7 +55,7 @@ impl Fleet {
     /// It cannot be reached, or has no JetStream.
     pub fn join(wish: FleetWish, id: &str) -> Result<Fleet, FleetError> {
         subject::check_name(id)?;
-        let link = Link::connect(&wish.address, &format!("coordinator-{id}"))?;
+        let link = BrokerLink::connect(&wish.address, &format!("coordinator-{id}"))?;
         let last = link.prepare_stream()?;
         let (sender, inbox) = mpsc::channel();
         link.hear(&subject::hello("*"), sender.clone())?;
@@ -165,38 +149,8 @@ impl Fleet {
         }
     }
 
-    /// Gives each agent its part of a load of so many loops each; `assign` says what it has to make. They are preparing
-    /// when this returns.
-    ///
-    /// # Errors
-    /// An agent is missing, or refuses.
-    pub fn begin(
-        &self,
-        facts: LoadFacts,
-        loops: usize,
-        connections: usize,
-        assign: &dyn Fn(&LoopRange) -> String,
-        is_interrupted: &dyn Fn() -> bool,
-    ) -> Result<FleetLoad<'_>, FleetError> {
-        let mut members = self.muster(is_interrupted)?;
-        // One without a connection has nothing to do.
-        members.truncate(connections.max(1));
-        let of = members.len().saturating_mul(loops.max(1)).min(connections.max(1));
-        let share = |at: usize| LoopRange { loops: at * of / members.len()..(at + 1) * of / members.len(), of };
-        let shares: Vec<LoopRange> = (0..members.len()).map(share).collect();
-        self.trials.set(self.trials.get() + 1);
-        let trial = format!("{}-{}", self.id, self.trials.get());
-        let assignments: Vec<String> = shares.iter().map(assign).collect();
-        let facts = LoadFacts { loops: of, tellers: members.len(), ..facts };
-        // From now on its agents are told to finish, whatever happens.
-        let load = FleetLoad::new(self, trial.clone(), facts, members.iter().cloned().zip(shares));
-        let prepared = members.iter().zip(&assignments).map(|(member, text)| (member.name.as_str(), text.as_str()));
-        self.prepare(&trial, prepared.collect(), is_interrupted)?;
-        Ok(load)
-    }
-
     /// Gives the agents their assignments, part by part, all at once.
-    fn prepare(
+    pub(crate) fn prepare(
         &self,
         trial: &str,
         mut left: Vec<(&str, &str)>,
@@ -229,18 +183,18 @@ impl Fleet {
             let mut asked = Vec::new();
             texts.retain_mut(|(agent, parts)| {
                 let Some((text, more)) = parts.next() else { return false };
-                let order = Order::Prepare { trial: trial.to_owned(), text: text.to_owned(), more };
+                let order = AgentOrder::Prepare { trial: trial.to_owned(), text: text.to_owned(), more };
                 asked.push((*agent, order));
                 true
             });
             for (agent, answer) in self.order(asked, ANSWERED) {
                 match answer {
-                    Ok(Answer::Done) => {}
-                    Ok(Answer::Busy(with)) => {
+                    Ok(AgentAnswer::Done) => {}
+                    Ok(AgentAnswer::Busy(with)) => {
                         texts.retain(|(other, _)| *other != agent);
                         busy.push((agent, with));
                     }
-                    Ok(Answer::Refused(why)) => {
+                    Ok(AgentAnswer::Refused(why)) => {
                         return Err(FleetError::Refused(format!("the agent {agent} refuses: {why}")));
                     }
                     Err(why) => return Err(FleetError::Environment(format!("the agent {agent}: {why}"))),
@@ -253,13 +207,19 @@ impl Fleet {
     /// Gives orders, all at once, and waits for the answers.
     pub(crate) fn order(
         &self,
-        orders: Vec<(&str, Order)>,
+        orders: Vec<(&str, AgentOrder)>,
         patience: Duration,
-    ) -> Vec<(String, Result<Answer, String>)> {
+    ) -> Vec<(String, Result<AgentAnswer, String>)> {
         let questions = orders.iter().map(|(agent, order)| (subject::to(agent), message::write(order))).collect();
         let answers = self.link.ask_all(questions, patience);
         let read = |answer: Result<Vec<u8>, String>| message::read(&answer?);
         orders.iter().map(|(agent, _)| (*agent).to_owned()).zip(answers.into_iter().map(read)).collect()
+    }
+
+    /// A name for the next trial.
+    pub(crate) fn next_trial(&self) -> String {
+        self.trials.set(self.trials.get() + 1);
+        format!("{}-{}", self.id, self.trials.get())
     }
 
     pub(crate) fn call(&self, call: &Call) {
@@ -276,11 +236,11 @@ impl Fleet {
         let epoch = Instant::now();
         let clocks: Vec<String> = members.iter().map(|member| subject::clock(&member.name)).collect();
         clocks.iter().for_each(|clock| self.link.ask_later(clock, Vec::new(), EXCHANGES, &self.sender));
-        let mut found: Vec<Vec<Exchange>> = vec![Vec::new(); members.len()];
+        let mut found: Vec<Vec<ClockExchange>> = vec![Vec::new(); members.len()];
         while found.iter().any(|found| found.len() < EXCHANGES) && epoch.elapsed() < CLOCKS {
             let Some(letter) = self.letter(LOOK) else { continue };
             if let Some(at) = clocks.iter().position(|clock| *clock == letter.subject) {
-                found[at].extend(Exchange::of(&letter, epoch).ok().flatten());
+                found[at].extend(ClockExchange::of(&letter, epoch).ok().flatten());
             }
         }
         found.into_iter().map(|found| best(found).map(|offset| offset.bound_ns)).collect()

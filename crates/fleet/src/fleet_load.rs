@@ -1,12 +1,14 @@
 //! A load that agents make, heard as one: from the start in common to the last of them that is drained.
 
-use crate::clock::{self, EXCHANGES, Exchange, Offset, WORST_NS};
-use crate::coordinator::{Fleet, LoopRange, Member};
+use crate::clock::{self, ClockExchange, EXCHANGES, Offset, WORST_NS};
+use crate::coordinator::Fleet;
+use crate::error::FleetError;
 use crate::link::Letter;
-use crate::message::{self, Answer, Call, Heartbeat, Hello, Order, Told};
-use crate::roster::Standing;
+use crate::member::{LoopRange, Member};
+use crate::message::{self, AgentAnswer, AgentOrder, Call, Heartbeat, Hello, ToldLetter};
+use crate::roster::AgentStanding;
 use crate::subject;
-use crate::voice::{Heard, Voice};
+use crate::voice::{HeardWord, Voice};
 use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_model::summary::AgentPoint;
@@ -32,7 +34,7 @@ pub struct FleetLoad<'f> {
     trial: String,
     facts: LoadFacts,
     voices: Vec<Voice>,
-    /// Heard and not yet told.
+    /// HeardWord and not yet told.
     events: VecDeque<LoadEvent>,
     /// Where our own clock begins.
     epoch: Instant,
@@ -43,9 +45,40 @@ pub struct FleetLoad<'f> {
     pinged: Instant,
 }
 
+impl Fleet {
+    /// Gives each agent its part of a load of so many loops each; `assign` says what it has to make. They are preparing
+    /// when this returns.
+    ///
+    /// # Errors
+    /// An agent is missing, or refuses.
+    pub fn begin(
+        &self,
+        facts: LoadFacts,
+        loops: usize,
+        connections: usize,
+        assign: &dyn Fn(&LoopRange) -> String,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<FleetLoad<'_>, FleetError> {
+        let mut members = self.muster(is_interrupted)?;
+        // One without a connection has nothing to do.
+        members.truncate(connections.max(1));
+        let of = members.len().saturating_mul(loops.max(1)).min(connections.max(1));
+        let share = |at: usize| LoopRange { loops: at * of / members.len()..(at + 1) * of / members.len(), of };
+        let shares: Vec<LoopRange> = (0..members.len()).map(share).collect();
+        let trial = self.next_trial();
+        let assignments: Vec<String> = shares.iter().map(assign).collect();
+        let facts = LoadFacts { loops: of, tellers: members.len(), ..facts };
+        // From now on its agents are told to finish, whatever happens.
+        let load = FleetLoad::new(self, trial.clone(), facts, members.iter().cloned().zip(shares));
+        let prepared = members.iter().zip(&assignments).map(|(member, text)| (member.name.as_str(), text.as_str()));
+        self.prepare(&trial, prepared.collect(), is_interrupted)?;
+        Ok(load)
+    }
+}
+
 impl<'f> FleetLoad<'f> {
     /// Of agents that are about to be asked to prepare it.
-    pub(crate) fn new(
+    fn new(
         fleet: &'f Fleet,
         trial: String,
         facts: LoadFacts,
@@ -117,7 +150,7 @@ impl<'f> FleetLoad<'f> {
             None => voice.asked_again = Some(now),
             Some(asked) if now.saturating_sub(asked) >= AGAIN => {
                 voice.asked_again = Some(now);
-                let order = Order::Again { trial: self.trial.clone(), from: voice.next };
+                let order = AgentOrder::Again { trial: self.trial.clone(), from: voice.next };
                 self.fleet.link.tell(&subject::to(&voice.member.name), message::write(&order));
             }
             Some(_) => {}
@@ -134,7 +167,7 @@ impl<'f> FleetLoad<'f> {
 
     fn is_lost(&mut self, at: usize) {
         let voice = &self.voices[at];
-        let Standing::Lost(why) = voice.attendance.standing() else { return };
+        let AgentStanding::Lost(why) = voice.attendance.standing() else { return };
         self.lost += 1;
         let told = format!("the agent {} is lost: {why}", voice.member.name);
         if self.has_started {
@@ -161,16 +194,16 @@ impl<'f> FleetLoad<'f> {
     }
 
     fn told(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
-        let told: Told = message::read(&letter.body)?;
+        let told: ToldLetter = message::read(&letter.body)?;
         let (now, voice) = (self.now(), &mut self.voices[at]);
         let is_ours = told.trial == self.trial && told.incarnation == voice.member.hello.incarnation;
         if !is_ours || voice.attendance.is_lost() {
             return Ok(());
         }
         match voice.hear(told, &self.facts)? {
-            Heard::Nothing => {}
-            Heard::Gap => voice.asked_again = voice.asked_again.or(Some(now.saturating_sub(AGAIN))),
-            Heard::Event(event) => {
+            HeardWord::Nothing => {}
+            HeardWord::Gap => voice.asked_again = voice.asked_again.or(Some(now.saturating_sub(AGAIN))),
+            HeardWord::Event(event) => {
                 voice.attendance.tells(now);
                 let event = match event {
                     LoadEvent::Failed(why) => LoadEvent::Failed(format!("the agent {}: {why}", voice.member.name)),
@@ -215,7 +248,7 @@ impl<'f> FleetLoad<'f> {
     }
 
     fn clock(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
-        let Some(exchange) = Exchange::of(letter, self.epoch)? else { return Ok(()) };
+        let Some(exchange) = ClockExchange::of(letter, self.epoch)? else { return Ok(()) };
         let found = exchange.offset();
         // One that was answered late says less than is known already.
         if found.bound_ns <= WORST_NS {
@@ -231,13 +264,13 @@ impl<'f> FleetLoad<'f> {
         let at_ns = at.saturating_duration_since(self.epoch).as_nanos() as u64;
         let order = |voice: &Voice| {
             let theirs = voice.clock.map_or(at_ns, |clock| clock.theirs(at_ns));
-            Order::Start { trial: self.trial.clone(), at_ns: theirs }
+            AgentOrder::Start { trial: self.trial.clone(), at_ns: theirs }
         };
         let orders = self.voices.iter().map(|voice| (voice.member.name.as_str(), order(voice))).collect();
         for (agent, answer) in self.fleet.order(orders, ACCEPTED) {
             match answer {
-                Ok(Answer::Done) => {}
-                Ok(Answer::Busy(why) | Answer::Refused(why)) | Err(why) => {
+                Ok(AgentAnswer::Done) => {}
+                Ok(AgentAnswer::Busy(why) | AgentAnswer::Refused(why)) | Err(why) => {
                     return Err(format!("the start was called off: the agent {agent}: {why}"));
                 }
             }
@@ -255,12 +288,12 @@ impl<'f> FleetLoad<'f> {
             self.fleet.link.ask_later(&clock, Vec::new(), EXCHANGES, &self.fleet.sender);
         }
         let until = Instant::now() + START_IN;
-        let mut exchanges: Vec<Vec<Exchange>> = vec![Vec::new(); self.voices.len()];
+        let mut exchanges: Vec<Vec<ClockExchange>> = vec![Vec::new(); self.voices.len()];
         while exchanges.iter().any(|found| found.len() < EXCHANGES) && Instant::now() < until {
             let Some(letter) = self.fleet.letter(LOOK) else { continue };
             let place = self.voices.iter().position(|voice| letter.subject == subject::clock(&voice.member.name));
             match place {
-                Some(at) => exchanges[at].extend(Exchange::of(&letter, self.epoch)?),
+                Some(at) => exchanges[at].extend(ClockExchange::of(&letter, self.epoch)?),
                 None => self.take(letter),
             }
         }
@@ -334,8 +367,8 @@ impl LoadSource for FleetLoad<'_> {
 
     fn agents(&self) -> Vec<AgentPoint> {
         let lost = |voice: &Voice| match voice.attendance.standing() {
-            Standing::Lost(why) => Some(why.clone()),
-            Standing::Present | Standing::Suspect => None,
+            AgentStanding::Lost(why) => Some(why.clone()),
+            AgentStanding::Present | AgentStanding::Suspect => None,
         };
         self.voices.iter().map(|voice| voice.point(lost(voice))).collect()
     }
@@ -351,7 +384,7 @@ impl LoadSource for FleetLoad<'_> {
         self.is_finished = true;
         self.fleet.call(&Call::Finish { trial: self.trial.clone() });
         let present = self.voices.iter().filter(|voice| !voice.attendance.is_lost());
-        let order = Order::Recorded { trial: self.trial.clone() };
+        let order = AgentOrder::Recorded { trial: self.trial.clone() };
         let orders = present.map(|voice| (voice.member.name.as_str(), order.clone())).collect();
         // One that does not hear it keeps it for a while.
         self.fleet.order(orders, LETS_GO);

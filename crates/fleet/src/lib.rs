@@ -5,12 +5,15 @@
 //! the last drained) and [`agent`] (the other side). [`clock`] says what time it is elsewhere, [`roster`] who is lost.
 
 pub mod agent;
+mod agent_facts;
+pub mod broker_config;
 pub mod clock;
 pub mod coordinator;
 pub mod error;
 pub mod fleet_load;
 mod key;
 pub mod link;
+mod member;
 pub mod message;
 pub mod own;
 mod part;
@@ -20,8 +23,10 @@ mod subject;
 mod teller;
 mod voice;
 
-pub use agent::{AgentFacts, AgentNews, LoadMaker, serve};
-pub use coordinator::{Fleet, FleetWish, LoopRange};
+pub use agent::{AgentNews, LoadMaker, serve};
+pub use agent_facts::AgentFacts;
+pub use coordinator::{Fleet, FleetWish};
 pub use error::FleetError;
 pub use fleet_load::FleetLoad;
+pub use member::{LoopRange, Member};
 pub use message::FleetBuild;

@@ -43,7 +43,7 @@ pub struct Letter {
 }
 
 /// A connection to the broker that comes back by itself.
-pub struct Link {
+pub struct BrokerLink {
     runtime: Runtime,
     client: Client,
     jetstream: Context,
@@ -69,12 +69,12 @@ struct News {
     is_new: bool,
 }
 
-impl Link {
+impl BrokerLink {
     /// Connects as `who`, whose inbox nobody else may read.
     ///
     /// # Errors
     /// The broker does not answer, does not trust us, or has no JetStream.
-    pub fn connect(address: &BrokerAddress, who: &str) -> Result<Link, FleetError> {
+    pub fn connect(address: &BrokerAddress, who: &str) -> Result<BrokerLink, FleetError> {
         let failed = |why: String| FleetError::Environment(format!("the broker {address}: {why}"));
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
@@ -113,7 +113,7 @@ impl Link {
         });
         // That it is there is no news.
         news.lock().unwrap_or_else(PoisonError::into_inner).is_new = false;
-        Ok(Link { runtime, client, jetstream, outbox, news, connected })
+        Ok(BrokerLink { runtime, client, jetstream, outbox, news, connected })
     }
 
     /// Whether the connection was lost or has come back since this was last asked: why it is gone, or that it is there.

@@ -65,7 +65,7 @@ pub struct Heartbeat {
 /// What an agent is told to do, and answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Order {
+pub enum AgentOrder {
     /// To connect and prepare: a part of the text of its assignment, and whether more follows.
     Prepare { trial: String, text: String, more: bool },
     /// To begin at this time of its own clock, nanoseconds.
@@ -79,7 +79,7 @@ pub enum Order {
 /// What it answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Answer {
+pub enum AgentAnswer {
     Done,
     /// It has the load of this trial, and will not for ever.
     Busy(String),
@@ -105,7 +105,7 @@ pub enum Call {
 /// A part of what a load tells: one letter of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Told {
+pub struct ToldLetter {
     pub trial: String,
     pub incarnation: u64,
     /// Counts from 0 in each trial.
@@ -134,7 +134,7 @@ pub enum Word {
     Head(String),
     /// As [`lines::write`] writes it.
     Event(String),
-    Machine(MachineSecond),
+    Machine(Box<MachineSecond>),
 }
 
 impl Word {
@@ -154,7 +154,9 @@ impl Word {
         match text.split_once(' ') {
             Some(("head", line)) => Ok(Word::Head(line.to_owned())),
             Some(("event", line)) => Ok(Word::Event(line.to_owned())),
-            Some(("machine", line)) => serde_json::from_str(line).map(Word::Machine).map_err(|error| error.to_string()),
+            Some(("machine", line)) => serde_json::from_str(line)
+                .map(|second| Word::Machine(Box::new(second)))
+                .map_err(|error| error.to_string()),
             _ => Err("a word that no load says".to_owned()),
         }
     }
@@ -200,7 +202,7 @@ mod tests {
     #[test]
     fn a_word_is_what_was_said() {
         let second = MachineSecond { end_ns: 7, cpu_us: u64::MAX, waited_us: None, host: Some(HostSample::default()) };
-        for word in [Word::Head("{}".to_owned()), Word::Event("a b\n".to_owned()), Word::Machine(second)] {
+        for word in [Word::Head("{}".to_owned()), Word::Event("a b\n".to_owned()), Word::Machine(Box::new(second))] {
             assert_eq!(Word::read(&word.text()), Ok(word));
         }
         for none in ["", "head", "tail {}", "machine {}"] {
@@ -212,7 +214,7 @@ mod tests {
     fn a_message_of_another_kind_is_an_error() {
         let told = write(&Call::Who);
         assert_eq!(read::<Call>(&told), Ok(Call::Who));
-        assert!(read::<Order>(&told).is_err() && read::<Told>(&told).is_err());
+        assert!(read::<AgentOrder>(&told).is_err() && read::<ToldLetter>(&told).is_err());
         assert!(read::<Call>(&vec![b' '; MOST_BYTES + 1]).unwrap_err().contains("1048577 bytes"));
         assert!(read::<Heartbeat>(br#"{"incarnation":1,"trial":null,"written":2,"trouble":null,"more":3}"#).is_err());
     }

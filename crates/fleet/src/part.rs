@@ -1,7 +1,7 @@
 //! An agent's part of a load: what its loops tell becomes one voice.
 
-use crate::agent::AgentFacts;
-use crate::link::Link;
+use crate::agent_facts::AgentFacts;
+use crate::link::BrokerLink;
 use crate::message::{MachineSecond, Word};
 use crate::teller::Teller;
 use plimsoll_host::sample::Sampler;
@@ -55,7 +55,7 @@ impl<L: LocalLoad> Part<L> {
     ///
     /// # Errors
     /// What it tells cannot be kept.
-    pub fn begin(load: L, trial: &str, agent: &AgentFacts, link: Arc<Link>) -> io::Result<Part<L>> {
+    pub fn begin(load: L, trial: &str, agent: &AgentFacts, link: Arc<BrokerLink>) -> io::Result<Part<L>> {
         let facts = load.facts().clone();
         let teller = Teller::begin(link, &agent.name, &agent.spools, trial, agent.incarnation)?;
         teller.tell(&Word::Head(lines::head(&facts)))?;
@@ -168,12 +168,12 @@ impl<L: LocalLoad> Part<L> {
     fn second(&mut self, tally: Tally) -> io::Result<()> {
         if tally.phase != Phase::Drain {
             let spent = self.load.spent();
-            self.teller.tell(&Word::Machine(MachineSecond {
+            self.teller.tell(&Word::Machine(Box::new(MachineSecond {
                 end_ns: tally.end_ns,
                 cpu_us: spent.map_or(0, |spent| spent.cpu.as_micros() as u64),
                 waited_us: spent.and_then(|spent| spent.waited).map(|waited| waited.as_micros() as u64),
                 host: self.sampler.sample(tally.end_ns).host,
-            }))?;
+            })))?;
         }
         let event = LoadEvent::Interval(Box::new(tally));
         self.tell(&event)?;

@@ -10,7 +10,7 @@ pub const LOST_AFTER: Duration = Duration::from_secs(5);
 
 /// How it stands with an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum AgentStanding {
     Present,
     /// No heartbeat; it may only have been stopped for a while.
     Suspect,
@@ -23,29 +23,29 @@ pub enum Standing {
 pub struct Attendance {
     beat: Duration,
     told: Duration,
-    standing: Standing,
+    standing: AgentStanding,
     /// Whether its load is to be telling something every second.
     is_telling: bool,
 }
 
 impl Attendance {
     pub fn new(now: Duration) -> Attendance {
-        Attendance { beat: now, told: now, standing: Standing::Present, is_telling: false }
+        Attendance { beat: now, told: now, standing: AgentStanding::Present, is_telling: false }
     }
 
-    pub fn standing(&self) -> &Standing {
+    pub fn standing(&self) -> &AgentStanding {
         &self.standing
     }
 
     pub fn is_lost(&self) -> bool {
-        matches!(self.standing, Standing::Lost(_))
+        matches!(self.standing, AgentStanding::Lost(_))
     }
 
     /// It has given a sign of life.
     pub fn beats(&mut self, now: Duration) {
         self.beat = now;
-        if self.standing == Standing::Suspect {
-            self.standing = Standing::Present;
+        if self.standing == AgentStanding::Suspect {
+            self.standing = AgentStanding::Present;
         }
     }
 
@@ -68,7 +68,7 @@ impl Attendance {
 
     pub fn lose(&mut self, why: String) {
         if !self.is_lost() {
-            self.standing = Standing::Lost(why);
+            self.standing = AgentStanding::Lost(why);
         }
     }
 
@@ -77,16 +77,16 @@ impl Attendance {
         let since = |then: Duration| now.saturating_sub(then);
         let (beat, told) = (since(self.beat), since(self.told));
         let found = match &self.standing {
-            Standing::Lost(_) => return false,
+            AgentStanding::Lost(_) => return false,
             _ if self.is_telling && told > LOST_AFTER => {
                 let heart = if beat > SUSPECT_AFTER { "no heartbeat either" } else { "though its heart beats" };
-                Standing::Lost(format!("nothing of its load for {:.1} s, {heart}", told.as_secs_f64()))
+                AgentStanding::Lost(format!("nothing of its load for {:.1} s, {heart}", told.as_secs_f64()))
             }
             _ if !self.is_telling && beat > LOST_AFTER => {
-                Standing::Lost(format!("no heartbeat for {:.1} s", beat.as_secs_f64()))
+                AgentStanding::Lost(format!("no heartbeat for {:.1} s", beat.as_secs_f64()))
             }
-            _ if beat > SUSPECT_AFTER => Standing::Suspect,
-            _ => Standing::Present,
+            _ if beat > SUSPECT_AFTER => AgentStanding::Suspect,
+            _ => AgentStanding::Present,
         };
         let has_changed = found != self.standing;
         self.standing = found;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     /// What becomes of one that beats and tells at these tenths of a second, judged at every tenth.
-    fn judged(beats: &[u64], tells: &[u64], until: u64) -> Vec<(u64, Standing)> {
+    fn judged(beats: &[u64], tells: &[u64], until: u64) -> Vec<(u64, AgentStanding)> {
         let mut agent = Attendance::new(at(0));
         agent.is_to_tell(true, at(0));
         let mut changes = Vec::new();
@@ -130,11 +130,11 @@ mod tests {
     #[test]
     fn one_that_was_stopped_for_three_seconds_is_suspect_and_comes_back() {
         let tells: Vec<u64> = [10, 20, 55, 60, 70, 80].into();
-        assert_eq!(judged(&[], &tells, 80), [(41, Standing::Suspect)]);
+        assert_eq!(judged(&[], &tells, 80), [(41, AgentStanding::Suspect)]);
         let mut agent = Attendance::new(at(0));
         agent.judge(at(30));
         agent.tells(at(31));
-        assert_eq!(agent.standing(), &Standing::Present);
+        assert_eq!(agent.standing(), &AgentStanding::Present);
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         let changes = judged(&beats, &[10], 99);
         assert_eq!(changes.len(), 1);
         assert!(
-            matches!(&changes[0], (61, Standing::Lost(why)) if why.contains("though its heart beats")),
+            matches!(&changes[0], (61, AgentStanding::Lost(why)) if why.contains("though its heart beats")),
             "{changes:?}"
         );
     }
@@ -151,7 +151,10 @@ mod tests {
     #[test]
     fn one_that_is_killed_is_lost_and_one_that_has_nothing_to_tell_only_beats() {
         let changes = judged(&[5], &[5], 99);
-        assert!(matches!(&changes[1], (56, Standing::Lost(why)) if why.contains("no heartbeat either")), "{changes:?}");
+        assert!(
+            matches!(&changes[1], (56, AgentStanding::Lost(why)) if why.contains("no heartbeat either")),
+            "{changes:?}"
+        );
         let mut idle = Attendance::new(at(0));
         for now in 1..200 {
             idle.beats(at(now));

@@ -1,7 +1,7 @@
 //! What an agent's load has told, on its own disk until the coordinator has recorded it: a broker acknowledges before it
 //! syncs, so that it is never the only one who has it.
 
-use crate::message::{Told, Word, parts};
+use crate::message::{ToldLetter, Word, parts};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -44,7 +44,7 @@ impl Spool {
         let before = self.begins.last().copied().unwrap_or_default();
         for (number, (part, more)) in (self.written()..).zip(parts(&text)) {
             let (trial, text) = (self.trial.clone(), part.to_owned());
-            let told = Told { trial, incarnation: self.incarnation, number, text, more };
+            let told = ToldLetter { trial, incarnation: self.incarnation, number, text, more };
             lines.extend_from_slice(&crate::message::write(&told));
             lines.push(b'\n');
             begins.push(before + lines.len() as u64);
@@ -81,7 +81,7 @@ pub fn left_of(directory: &Path, trial: &str) -> io::Result<Vec<Vec<u8>>> {
     let mut all = Vec::new();
     for path in files(directory, trial)? {
         let lines = BufReader::new(File::open(path)?).split(b'\n');
-        all.extend(lines.map_while(Result::ok).filter(|line| crate::message::read::<Told>(line).is_ok()));
+        all.extend(lines.map_while(Result::ok).filter(|line| crate::message::read::<ToldLetter>(line).is_ok()));
     }
     Ok(all)
 }
@@ -127,7 +127,7 @@ mod tests {
             spool.write(&Word::Event(text.to_owned())).unwrap();
         }
         assert_eq!(spool.written(), 4);
-        let letter = |number| read::<Told>(&spool.letter(number).unwrap().unwrap()).unwrap();
+        let letter = |number| read::<ToldLetter>(&spool.letter(number).unwrap().unwrap()).unwrap();
         assert_eq!((letter(0).text.as_str(), letter(0).more, letter(3).number), ("event one", false, 3));
         assert!(letter(1).more && !letter(2).more && letter(1).incarnation == 7);
         assert_eq!(spool.letter(4).unwrap(), None);

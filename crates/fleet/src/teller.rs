@@ -1,7 +1,7 @@
 //! What an agent's load tells on its way to the coordinator: onto the agent's own disk first, then to the broker, until the
 //! broker has it, and once more if the coordinator misses some of it.
 
-use crate::link::Link;
+use crate::link::BrokerLink;
 use crate::message::Word;
 use crate::spool::Spool;
 use crate::subject;
@@ -39,7 +39,13 @@ impl Teller {
     ///
     /// # Errors
     /// Nothing can be written below `directory`.
-    pub fn begin(link: Arc<Link>, agent: &str, directory: &Path, trial: &str, incarnation: u64) -> io::Result<Teller> {
+    pub fn begin(
+        link: Arc<BrokerLink>,
+        agent: &str,
+        directory: &Path,
+        trial: &str,
+        incarnation: u64,
+    ) -> io::Result<Teller> {
         let spool = Spool::create(directory, trial, incarnation)?;
         let shared = Arc::new(Shared {
             state: Mutex::new(State { spool, next: 0, again: 0, is_over: false }),

@@ -1,8 +1,8 @@
 //! One agent of a load, as its coordinator hears it.
 
 use crate::clock::Offset;
-use crate::coordinator::{LoopRange, Member};
-use crate::message::{MachineSecond, Told, Word};
+use crate::member::{LoopRange, Member};
+use crate::message::{MachineSecond, ToldLetter, Word};
 use crate::roster::Attendance;
 use plimsoll_host::process::boot_id;
 use plimsoll_load::lines;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// What came with a letter.
 #[derive(Debug, PartialEq)]
-pub enum Heard {
+pub enum HeardWord {
     /// Nothing that counts: it was heard before, or goes on in the next.
     Nothing,
     /// Letters before it are missing.
@@ -93,12 +93,12 @@ impl Voice {
     ///
     /// # Errors
     /// What is wrong with it, in words.
-    pub fn hear(&mut self, told: Told, facts: &LoadFacts) -> Result<Heard, String> {
+    pub fn hear(&mut self, told: ToldLetter, facts: &LoadFacts) -> Result<HeardWord, String> {
         if told.number < self.next {
-            return Ok(Heard::Nothing);
+            return Ok(HeardWord::Nothing);
         }
         if told.number > self.next {
-            return Ok(Heard::Gap);
+            return Ok(HeardWord::Gap);
         }
         self.next += 1;
         if self.text.len() + told.text.len() > lines::MOST_BYTES {
@@ -106,13 +106,13 @@ impl Voice {
         }
         self.text.push_str(&told.text);
         if told.more {
-            return Ok(Heard::Nothing);
+            return Ok(HeardWord::Nothing);
         }
         let word = Word::read(&std::mem::take(&mut self.text))?;
         self.word(word, facts)
     }
 
-    fn word(&mut self, word: Word, facts: &LoadFacts) -> Result<Heard, String> {
+    fn word(&mut self, word: Word, facts: &LoadFacts) -> Result<HeardWord, String> {
         match word {
             Word::Head(line) => {
                 let loops = lines::read_head(&line, &facts.names).map_err(|error| error.to_string())?;
@@ -121,15 +121,15 @@ impl Voice {
                     return Err(format!("it has {loops} loops, and was given {expected}"));
                 }
                 self.has_head = true;
-                Ok(Heard::Nothing)
+                Ok(HeardWord::Nothing)
             }
             _ if !self.has_head => Err("it tells of a load before it says which".to_owned()),
             Word::Event(line) => {
                 let event = lines::read(&line, facts.names.shape()).map_err(|error| error.to_string())?;
                 self.event(&event)?;
-                Ok(Heard::Event(event))
+                Ok(HeardWord::Event(event))
             }
-            Word::Machine(second) => Ok(Heard::Event(self.machine(second))),
+            Word::Machine(second) => Ok(HeardWord::Event(self.machine(*second))),
         }
     }
 

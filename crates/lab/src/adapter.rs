@@ -25,9 +25,9 @@ use std::time::Duration;
 pub struct WorkloadAdapter<'a, W> {
     /// Asks what the workload has to know of its data, before each load point: some continue where the previous one
     /// left them.
-    pub ask: &'a dyn Fn(&mut OpenTarget) -> Result<Asked, LabError>,
+    pub ask: &'a dyn Fn(&mut OpenTarget) -> Result<AskedOfData, LabError>,
     /// Makes the workload that knows it.
-    pub build: &'a dyn Fn(&Asked) -> Result<W, LabError>,
+    pub build: &'a dyn Fn(&AskedOfData) -> Result<W, LabError>,
     /// Inspects the data before a load point.
     pub before: &'a dyn Fn(&mut OpenTarget) -> Result<(), LabError>,
     /// Inspects them afterwards, and says what the point means for this workload.
@@ -47,8 +47,8 @@ pub struct WorkloadAdapter<'a, W> {
 impl<'a, W> WorkloadAdapter<'a, W> {
     /// Of a workload that inspects nothing.
     fn plain(
-        ask: &'a dyn Fn(&mut OpenTarget) -> Result<Asked, LabError>,
-        build: &'a dyn Fn(&Asked) -> Result<W, LabError>,
+        ask: &'a dyn Fn(&mut OpenTarget) -> Result<AskedOfData, LabError>,
+        build: &'a dyn Fn(&AskedOfData) -> Result<W, LabError>,
         of: OfData<'a>,
     ) -> WorkloadAdapter<'a, W> {
         let OfData { params, family, loaded, run_seed } = of;
@@ -76,7 +76,7 @@ struct OfData<'a> {
 /// What a workload has to know of its data: asked by SQL once, however many processes make the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Asked {
+pub enum AskedOfData {
     #[default]
     Nothing,
     /// The highest id that is in use.
@@ -136,12 +136,12 @@ pub fn with_chosen<E: WithWorkload>(
     match chosen {
         ChosenWorkload::Oltp(kind, parameters) => {
             let ask = |target: &mut OpenTarget| ask_oltp(target, *kind, parameters);
-            let build = |asked: &Asked| Ok(oltp(*kind, parameters, asked));
+            let build = |asked: &AskedOfData| Ok(oltp(*kind, parameters, asked));
             purpose.with(target, &WorkloadAdapter::plain(&ask, &build, of))
         }
         ChosenWorkload::Smack(kind, parameters) => {
             let ask = |target: &mut OpenTarget| ask_smack(target, parameters, of_data);
-            let build = |asked: &Asked| smack(*kind, parameters, asked, of_data);
+            let build = |asked: &AskedOfData| smack(*kind, parameters, asked, of_data);
             let after = |_: &mut OpenTarget, outcome: &mut Outcome| {
                 outcome.point.original_listing = Some(smack_listing(*kind, &outcome.point));
                 Ok(())
@@ -149,7 +149,7 @@ pub fn with_chosen<E: WithWorkload>(
             purpose.with(target, &WorkloadAdapter { after: &after, ..WorkloadAdapter::plain(&ask, &build, of) })
         }
         ChosenWorkload::Ledger(parameters) => {
-            let build = |_: &Asked| Ok(LedgerWorkload::new(parameters));
+            let build = |_: &AskedOfData| Ok(LedgerWorkload::new(parameters));
             purpose.with(target, &WorkloadAdapter::plain(&ask_nothing, &build, of))
         }
         ChosenWorkload::OrderEntry(parameters) => {
@@ -158,7 +158,7 @@ pub fn with_chosen<E: WithWorkload>(
                 |target: &mut OpenTarget| orders.before(target),
                 |target: &mut OpenTarget, outcome: &mut Outcome| orders.after(target, outcome),
             );
-            let build = |_: &Asked| Ok(orders.workload());
+            let build = |_: &AskedOfData| Ok(orders.workload());
             let plain = WorkloadAdapter::plain(&ask_nothing, &build, of);
             purpose.with(target, &WorkloadAdapter { before: &before, after: &after, ..plain })
         }
@@ -166,8 +166,8 @@ pub fn with_chosen<E: WithWorkload>(
 }
 
 /// A workload for which nothing has to be asked.
-fn ask_nothing(_: &mut OpenTarget) -> Result<Asked, LabError> {
-    Ok(Asked::Nothing)
+fn ask_nothing(_: &mut OpenTarget) -> Result<AskedOfData, LabError> {
+    Ok(AskedOfData::Nothing)
 }
 
 /// The ids that earlier runs used.
@@ -175,17 +175,17 @@ fn ask_oltp(
     target: &mut OpenTarget,
     kind: oltp::OltpKind,
     parameters: &oltp::OltpParameters,
-) -> Result<Asked, LabError> {
-    let Some(query) = Oltp::new(kind, parameters).continuation_query() else { return Ok(Asked::Nothing) };
+) -> Result<AskedOfData, LabError> {
+    let Some(query) = Oltp::new(kind, parameters).continuation_query() else { return Ok(AskedOfData::Nothing) };
     let failed = |failure| LabError::sql("asking which ids are in use", &failure);
     let rows = target.control.rows(&query).map_err(failed)?;
-    Ok(Asked::LastId(rows.single().and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0) as u64))
+    Ok(AskedOfData::LastId(rows.single().and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0) as u64))
 }
 
 /// The workload, which continues after the ids that earlier runs used.
-fn oltp(kind: oltp::OltpKind, parameters: &oltp::OltpParameters, asked: &Asked) -> Oltp {
+fn oltp(kind: oltp::OltpKind, parameters: &oltp::OltpParameters, asked: &AskedOfData) -> Oltp {
     let mut workload = Oltp::new(kind, parameters);
-    if let Asked::LastId(last) = asked {
+    if let AskedOfData::LastId(last) = asked {
         workload.continue_after(*last);
     }
     workload
@@ -196,25 +196,25 @@ fn ask_smack(
     target: &mut OpenTarget,
     parameters: &smack::SmackParameters,
     seed: Option<u64>,
-) -> Result<Asked, LabError> {
+) -> Result<AskedOfData, LabError> {
     if seed.is_some() {
-        return Ok(Asked::Nothing);
+        return Ok(AskedOfData::Nothing);
     }
     let failed = |failure| LabError::sql("asking for the keys", &failure);
     let rows = target.control.rows(&Smack::key_query(parameters)).map_err(failed)?;
-    Ok(Asked::Keys(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()))
+    Ok(AskedOfData::Keys(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()))
 }
 
 /// The workload with its keys.
 fn smack(
     kind: smack::SmackKind,
     parameters: &smack::SmackParameters,
-    asked: &Asked,
+    asked: &AskedOfData,
     seed: Option<u64>,
 ) -> Result<Smack, LabError> {
     match (seed, asked) {
         (Some(seed), _) => Ok(Smack::new(kind, parameters, seed)),
-        (None, Asked::Keys(keys)) => {
+        (None, AskedOfData::Keys(keys)) => {
             Ok(Smack::with_keys(kind, keys.iter().map(|key| key.clone().into_bytes()).collect())?)
         }
         (None, _) => Ok(Smack::with_keys(kind, Vec::new())?),
@@ -228,7 +228,7 @@ fn smack(
 pub fn begin_chosen(
     spec: RunSpec,
     chosen: &ChosenWorkload,
-    asked: &Asked,
+    asked: &AskedOfData,
     of_data: Option<u64>,
     run_seed: u64,
 ) -> Result<Run, LabError> {

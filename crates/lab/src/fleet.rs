@@ -1,6 +1,6 @@
 //! Loads that agents make: what each is given, and how an agent makes its part of it.
 
-use crate::adapter::{Asked, WorkloadAdapter, begin_chosen};
+use crate::adapter::{AskedOfData, WorkloadAdapter, begin_chosen};
 use crate::error::LabError;
 use crate::load_spec::spec_of;
 use crate::login::Login;
@@ -56,7 +56,7 @@ struct Assigned {
     server: AssignedServer,
     database: String,
     user: String,
-    asked: Asked,
+    asked: AskedOfData,
     loaded: Option<(NamedScalars, u64)>,
     run_seed: u64,
     /// What to ask of one connection of each loop.
@@ -83,7 +83,7 @@ pub(crate) struct PlannedLoad<'p, W> {
     pub plan: &'p RunPlan,
     pub point: LoadPoint,
     pub adapter: &'p WorkloadAdapter<'p, W>,
-    pub asked: &'p Asked,
+    pub asked: &'p AskedOfData,
     pub spec: &'p RunSpec,
 }
 

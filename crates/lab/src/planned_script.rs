@@ -1,6 +1,6 @@
 //! A variant whose load is a script of somebody's own, on the data of a workload.
 
-use crate::adapter::{Asked, WorkloadAdapter};
+use crate::adapter::{AskedOfData, WorkloadAdapter};
 use crate::apart::look_at;
 use crate::error::{LabError, refused};
 use crate::load_point::Outcome;
@@ -38,8 +38,8 @@ pub fn with_adapter<T>(script: Script, task: impl FnOnce(&WorkloadAdapter<Script
     let params = script.options.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
     let scripted = Scripted::new(script);
     task(&WorkloadAdapter {
-        ask: &|_: &mut OpenTarget| Ok(Asked::Nothing),
-        build: &|_: &Asked| Ok(scripted.clone()),
+        ask: &|_: &mut OpenTarget| Ok(AskedOfData::Nothing),
+        build: &|_: &AskedOfData| Ok(scripted.clone()),
         before: &|_: &mut OpenTarget| Ok(()),
         after: &|_: &mut OpenTarget, _: &mut Outcome| Ok(()),
         params,

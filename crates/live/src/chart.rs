@@ -1,10 +1,10 @@
 //! Small charts of the last minutes: one panel with its unit, and the latest values as text below it.
 
 use crate::follow::Points;
+use plimsoll_model::layout::escape;
 use plimsoll_model::number::{short, tick};
 use plimsoll_report::scale::Scale;
 use plimsoll_report::svg::{Anchor, Svg};
-use plimsoll_report::text::escape;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 150.0;

@@ -7,11 +7,11 @@ use crate::page::{Page, Refused};
 use axum::http::StatusCode;
 use axum::response::Response;
 use plimsoll_analysis::compare::{Compared, compare};
+use plimsoll_model::layout::escape;
 use plimsoll_record::manifest::is_name;
 use plimsoll_record::read::Entry;
 use plimsoll_render::fragment;
 use plimsoll_report::document::Document;
-use plimsoll_report::text::escape;
 use plimsoll_report::{comparison, io};
 
 /// The most recordings on one page: more lines cannot be told apart.

@@ -3,7 +3,7 @@
 use crate::script;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
-use plimsoll_report::text::escape;
+use plimsoll_model::layout::escape;
 
 /// The dashboard's own rules, after those of the reports.
 pub const STYLE: &str = include_str!("style.css");

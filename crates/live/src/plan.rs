@@ -2,9 +2,9 @@
 
 use crate::follow::{AgendaTrial, Follower, MeasuredTrial};
 use plimsoll_model::LoadPoint;
+use plimsoll_model::layout::shortened;
 use plimsoll_model::number::{counted, short};
 use plimsoll_report::svg::{Anchor, Svg};
-use plimsoll_report::text::shortened;
 
 const WIDTH: f64 = 960.0;
 /// Room for the names of rows, beside them.

@@ -5,10 +5,10 @@ use crate::history::labels;
 use crate::page::{Page, Refused};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use plimsoll_model::layout::escape;
 use plimsoll_record::read::{Entry, State};
 use plimsoll_render::{Format, fragment, render, script};
 use plimsoll_report::document::Document;
-use plimsoll_report::text::escape;
 
 /// The formats for download: the ending of the file, the format and the media type.
 const FORMATS: [(&str, Format<'static>, &str); 4] = [

@@ -19,6 +19,7 @@ pub mod gate;
 pub mod io;
 pub mod io_comparison;
 pub mod lab;
+pub mod layout;
 pub mod load_point;
 pub mod metric;
 pub mod number;

@@ -3,7 +3,6 @@
 use crate::error::PlanError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use url::{Host, Url};
 
@@ -115,7 +114,7 @@ fn is_loopback(host: &str) -> bool {
     match Host::parse(host) {
         Ok(Host::Domain(name)) => name == "localhost",
         Ok(Host::Ipv4(address)) => address.is_loopback(),
-        Ok(Host::Ipv6(address)) => IpAddr::from(address).is_loopback(),
+        Ok(Host::Ipv6(address)) => address.is_loopback(),
         Err(_) => false,
     }
 }

@@ -5,10 +5,10 @@
 //! stands below a table or a figure has a table of its own: `points-notes`, `figure-cpu-caption`.
 
 use plimsoll_model::Caveat;
+use plimsoll_model::layout::{clean, clean_lines};
 use plimsoll_model::number::NOTHING;
 use plimsoll_report::document::{Block, Document, Figure, Finding, Item, TitledTable};
 use plimsoll_report::table::{Column, Table};
-use plimsoll_report::text::{clean, clean_lines};
 
 const HEAD: [&str; 9] = ["section", "table", "row", "column", "unit", "value", "low", "high", "confidence"];
 

@@ -3,11 +3,11 @@
 use super::json::embedded;
 use crate::script;
 use plimsoll_model::Caveat;
+use plimsoll_model::layout::{escape, escape_lines, escape_tied};
 use plimsoll_report::document::{Block, Document, Figure, Finding, Item, Section, TitledTable};
 use plimsoll_report::interval::IntervalCell;
 use plimsoll_report::svg;
 use plimsoll_report::table::{Column, Mark, Table};
-use plimsoll_report::text::{escape, escape_lines, escape_tied};
 
 /// The style of a page, except its figures: see [`svg::STYLE`].
 pub const STYLE: &str = include_str!("style.css");

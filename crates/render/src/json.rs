@@ -1,9 +1,9 @@
 //! The document as data, and data within a page.
 
+use plimsoll_model::layout::{clean, clean_lines};
 use plimsoll_model::text::escaped_json;
 use plimsoll_report::document::{Block, Chart, Document, Figure, Finding, Item, Section, TitledTable};
 use plimsoll_report::table::{Column, Table};
-use plimsoll_report::text::{clean, clean_lines};
 use serde_json::{Value, json};
 
 /// Adding fields does not raise it.

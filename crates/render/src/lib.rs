@@ -14,8 +14,8 @@ mod svg;
 use html::Fold;
 pub use html::{STYLE, fragment};
 
+use plimsoll_model::layout::clean;
 use plimsoll_report::document::Document;
-use plimsoll_report::text::clean;
 use std::fmt;
 
 /// The formats of a report.

@@ -1,10 +1,10 @@
 //! The document as GitHub Flavored Markdown: figures as the tables behind them.
 
 use plimsoll_model::Caveat;
+use plimsoll_model::layout::{clean, clean_lines};
 use plimsoll_model::number::NOTHING;
 use plimsoll_report::document::{Block, Document, Figure, Finding, Item, Section, TitledTable};
 use plimsoll_report::table::{Column, Mark, Table};
-use plimsoll_report::text::{clean, clean_lines};
 
 pub(super) fn text(document: &Document) -> String {
     let mut blocks = vec![format!("# {}", inline(&document.title)), format!("**{}**", inline(&document.answer))];

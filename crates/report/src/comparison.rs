@@ -6,10 +6,10 @@ use crate::interval::Measured;
 use crate::section::caveats;
 use crate::table::{Column, Table};
 use crate::terminal::{BOLD, TextLook, rows};
-use crate::text::{aligned, clean};
 use plimsoll_model::Estimate;
 use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Comparison, Design, Difference, Row, Side, Verdict, unlike_in_words};
+use plimsoll_model::layout::{aligned, clean};
 use plimsoll_model::number::{
     NOTHING, counted, number, percent, range, share_decimals, short, signed, signed_percent, tick,
 };

@@ -3,8 +3,8 @@
 
 use crate::svg::{says_beyond, stamped};
 use crate::table::Table;
-use crate::text::sentence;
 use plimsoll_model::Caveat;
+use plimsoll_model::layout::sentence;
 use serde::Serialize;
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! How far a number can be trusted, in words and in cells.
 
-use crate::text::clean;
 use plimsoll_model::estimate::MOST_UNSTEADY;
 use plimsoll_model::io::Probe;
+use plimsoll_model::layout::clean;
 use plimsoll_model::number::{NOTHING, decimals_for, in_percent, interval, interval_decimals, number, range};
 use plimsoll_model::summary::Point;
 use plimsoll_model::{Estimate, Metric, ProbeMetric};

@@ -26,19 +26,18 @@ pub mod scale;
 pub mod scaling;
 pub mod section;
 pub mod sentence;
-pub mod sparkline;
 pub mod subject;
 pub mod svg;
 pub mod sweep;
 pub mod systems;
 pub mod table;
 pub mod terminal;
-pub mod text;
 pub mod trend;
 
 pub use subject::SettingRow;
 
 use document::{Block, Document, Finding};
+use plimsoll_model::layout;
 use subject::{Recorded, Subject};
 
 /// The report of a recording.
@@ -69,13 +68,13 @@ fn stamp(recorded: &Recorded) -> String {
     let storage = of("Storage").map(|(_, storage)| storage.clone());
     let when = recorded.circumstances.first().cloned();
     let words = plimsoll_model::text::each_once(servers.chain(cpus).chain(storage).chain(when));
-    text::clean(&words.join(", "))
+    layout::clean(&words.join(", "))
 }
 
 /// Why it ended before its plan did, which a reader has to know first.
 fn ended_early(recorded: &Recorded) -> Option<Finding> {
     let why = recorded.ended_early.as_ref()?;
-    Some(Finding::labelled("Ended early", text::sentence(why)))
+    Some(Finding::labelled("Ended early", layout::sentence(why)))
 }
 
 /// The answer alone, for a list.
@@ -95,6 +94,6 @@ pub fn terminal(recorded: &Recorded, look: terminal::TextLook) -> String {
         Subject::Storage(summary) => io::terminal(summary, look),
     };
     let early =
-        ended_early(recorded).map(|finding| look.wrapped(&text::clean(&finding.to_string())).join("\n") + "\n\n");
+        ended_early(recorded).map(|finding| look.wrapped(&layout::clean(&finding.to_string())).join("\n") + "\n\n");
     early.unwrap_or_default() + &told + &terminal::unfinished(recorded, look)
 }

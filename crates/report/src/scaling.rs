@@ -3,8 +3,8 @@
 use crate::interval::Measured;
 use crate::sweep::Sweep;
 use crate::table::{Column, Table};
-use crate::text::clean;
 use plimsoll_model::Estimate;
+use plimsoll_model::layout::clean;
 use plimsoll_model::number::{counted, decimals_for, fine_decimals, in_percent, number, short};
 use plimsoll_model::scaling::{Knee, Saturation, Scaling};
 

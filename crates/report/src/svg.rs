@@ -1,7 +1,7 @@
 //! The one writer of figures. It knows shapes and classes; `svg.css` says what they look like, so that a figure follows
 //! the page into dark mode and print.
 
-use crate::text::{escape, shortened};
+use plimsoll_model::layout::{escape, shortened};
 use std::fmt::Write;
 
 /// The style of figures, with the colours of the whole page.

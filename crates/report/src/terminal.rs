@@ -6,9 +6,9 @@ use crate::sentence::answer;
 use crate::subject::Recorded;
 use crate::sweep::{Sweep, errors_by_code};
 use crate::table::{Mark, Table};
-use crate::text::{aligned, clean};
 use crate::{order_entry, scaling};
 use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::layout::{aligned, clean};
 use plimsoll_model::number::in_percent;
 use plimsoll_model::summary::{OrderEntry, Point};
 

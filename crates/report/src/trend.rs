@@ -5,7 +5,7 @@ use crate::figure::trend::draw;
 use crate::interval::Measured;
 use crate::table::{Column, Table};
 use crate::terminal::{BOLD, TextLook};
-use crate::text::clean;
+use plimsoll_model::layout::clean;
 use plimsoll_model::number::{NOTHING, counted, percent, short};
 use plimsoll_model::trend::{LevelChange, Trend, TrendLine, TrendRecording};
 

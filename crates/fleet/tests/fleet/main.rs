@@ -5,3 +5,4 @@ mod losses;
 mod merging;
 mod refusals;
 mod scene;
+mod security;

@@ -1,7 +1,7 @@
 //! What agents tell is what one process would have told.
 
 use crate::scene::{Outcome, Scene, Script, follow};
-use plimsoll_fleet::message::{self, Told, Word};
+use plimsoll_fleet::message::{self, ToldLetter, Word};
 use plimsoll_load::lines;
 use plimsoll_load::source::{LoadEvent, LoadSource};
 use plimsoll_load::tally::Tally;
@@ -18,7 +18,7 @@ fn sum_of_spools(scene: &Scene, agents: &[crate::scene::Agent]) -> Vec<Tally> {
     for path in agents.iter().flat_map(|agent| agent.letters()) {
         let mut text = String::new();
         for line in fs::read_to_string(path).unwrap().lines() {
-            let told: Told = message::read(line.as_bytes()).unwrap();
+            let told: ToldLetter = message::read(line.as_bytes()).unwrap();
             text.push_str(&told.text);
             if told.more {
                 continue;

@@ -24,7 +24,7 @@ fn no_agents_two_of_one_name_and_those_of_another_build_are_refused() {
     let why = || fleet.begin(SCRIPT.facts(), 1, 2, &assign, &|| false).map(drop).unwrap_err().to_string();
     assert!(why().contains("no agent answers at nats://127.0.0.1:") && why().contains("plimsoll agent"), "{}", why());
     {
-        let _old = scene.agent_of("old", FleetBuild::of("0.9.0"));
+        let _old = scene.agent_of("old", scene.address(), FleetBuild::of("0.9.0"));
         let why = why();
         assert!(why.contains("the agent old is Plimsoll 0.9.0") && why.contains("and this is 1.2.3"), "{why}");
     }

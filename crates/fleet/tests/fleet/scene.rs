@@ -1,7 +1,6 @@
 //! A broker, agents as threads of the test, and loads that replay tallies.
 
-use plimsoll_fleet::coordinator::LoopRange;
-use plimsoll_fleet::{AgentFacts, AgentNews, Fleet, FleetBuild, FleetLoad, FleetWish, LoadMaker, serve};
+use plimsoll_fleet::{AgentFacts, AgentNews, Fleet, FleetBuild, FleetLoad, FleetWish, LoadMaker, LoopRange, serve};
 use plimsoll_load::assembly::{Assembly, WholeSecond};
 use plimsoll_load::recorder::{LoopTotals, Served};
 use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, LocalLoad, Readiness, Spent};
@@ -244,7 +243,11 @@ fn incarnation() -> u64 {
 impl Scene {
     #[track_caller]
     pub fn of(script: Script) -> Option<Scene> {
-        Some(Scene { broker: Broker::start()?, script, started_at: Arc::default() })
+        Some(Scene::at(Broker::start()?, script))
+    }
+
+    pub fn at(broker: Broker, script: Script) -> Scene {
+        Scene { broker, script, started_at: Arc::default() }
     }
 
     pub fn address(&self) -> BrokerAddress {
@@ -252,13 +255,17 @@ impl Scene {
     }
 
     pub fn agent(&self, name: &str) -> Agent {
-        self.agent_of(name, FleetBuild::of("1.2.3"))
+        self.agent_at(name, self.address())
     }
 
-    pub fn agent_of(&self, name: &str, build: FleetBuild) -> Agent {
+    pub fn agent_at(&self, name: &str, address: BrokerAddress) -> Agent {
+        self.agent_of(name, address, FleetBuild::of("1.2.3"))
+    }
+
+    pub fn agent_of(&self, name: &str, address: BrokerAddress, build: FleetBuild) -> Agent {
         let spools = tempfile::tempdir().unwrap();
         let facts = AgentFacts {
-            address: self.address(),
+            address,
             name: name.to_owned(),
             build,
             machine: format!("machine of {name}"),
@@ -283,9 +290,11 @@ impl Scene {
     }
 
     pub fn fleet(&self, agents: usize, tolerate_lost: usize) -> Fleet {
-        let build = FleetBuild::of("1.2.3");
-        let wish = FleetWish { address: self.address(), agents: Some(agents), tolerate_lost, build };
-        Fleet::join(wish, &format!("test{}", incarnation())).unwrap()
+        joined(self.address(), agents, tolerate_lost)
+    }
+
+    pub fn fleet_at(&self, address: BrokerAddress, agents: usize) -> Fleet {
+        joined(address, agents, 0)
     }
 
     /// A load of all loops of the script, as many for each agent.
@@ -293,6 +302,11 @@ impl Scene {
         let loops = self.script.loops;
         fleet.begin(self.script.facts(), loops / agents, loops, &assign, &|| false).unwrap()
     }
+}
+
+fn joined(address: BrokerAddress, agents: usize, tolerate_lost: usize) -> Fleet {
+    let wish = FleetWish { address, agents: Some(agents), tolerate_lost, build: FleetBuild::of("1.2.3") };
+    Fleet::join(wish, &format!("test{}", incarnation())).unwrap()
 }
 
 pub fn assign(range: &LoopRange) -> String {

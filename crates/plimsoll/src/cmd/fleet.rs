@@ -3,9 +3,8 @@
 use super::DONE;
 use crate::args::{FleetAction, FleetArgs};
 use crate::terminal::{self, Progress};
-use plimsoll_fleet::Fleet;
-use plimsoll_fleet::coordinator::Member;
 use plimsoll_fleet::own::{OwnFleet, OwnPlace};
+use plimsoll_fleet::{Fleet, Member};
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::fleet::join;

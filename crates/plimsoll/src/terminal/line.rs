@@ -1,7 +1,7 @@
 //! A line of a view: pieces of text, each in one style, cut to the width of the terminal.
 
 use super::tty::Room;
-use plimsoll_report::text::clean;
+use plimsoll_model::layout::clean;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Stands where something was cut off.

@@ -4,7 +4,7 @@ use super::LEFT;
 use crate::document::NARROW;
 use crate::scale::spread;
 use crate::svg::{Anchor, Svg};
-use crate::text::{self, clean};
+use plimsoll_model::layout::{self, clean};
 use plimsoll_model::number::number;
 
 /// Width of a character of the figures' type at 12 px, roughly.
@@ -34,7 +34,7 @@ pub(crate) fn axis_room(highest: f64, width: f64) -> f64 {
 
 /// The text without what must not be shown, cut off if it is wider than `room`.
 pub(crate) fn shortened(text: &str, room: f64) -> String {
-    text::shortened(text, (room / CHARACTER) as usize)
+    layout::shortened(text, (room / CHARACTER) as usize)
 }
 
 /// The text as at most `most` lines that are no wider than `room`; what does not fit is cut off.

@@ -11,7 +11,7 @@ use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
-use crate::text::capitalised;
+use plimsoll_model::layout::capitalised;
 use plimsoll_model::number::signed_percent;
 use plimsoll_model::number::{NOTHING, decimals_for, range, short};
 

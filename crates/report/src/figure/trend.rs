@@ -25,7 +25,7 @@ pub fn draw(id: &str, trend: &Trend, line: &TrendLine) -> Option<Figure> {
 
 /// `Transactions per second`.
 fn title(line: &TrendLine) -> String {
-    crate::text::capitalised(line.metric.unit())
+    plimsoll_model::layout::capitalised(line.metric.unit())
 }
 
 struct ShownTrend<'a> {

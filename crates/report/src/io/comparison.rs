@@ -6,9 +6,9 @@ use crate::io::tables::sheet_value;
 use crate::section::caveats;
 use crate::table::{Column, Table};
 use crate::terminal::{BOLD, TextLook, rows};
-use crate::text::{aligned, clean};
 use plimsoll_model::comparison::{Design, Verdict};
 use plimsoll_model::io_comparison::{IoComparison, ProbeChange, ProbePair, SheetPair, SheetValue};
+use plimsoll_model::layout::{aligned, clean};
 use plimsoll_model::number::{NOTHING, number, short};
 
 /// The sentence, the sheets, the probes, then what else differs and the caveats; ends with a line break. With `colour`,
@@ -34,7 +34,7 @@ pub fn document(comparison: &IoComparison, generated: &str) -> Document {
     let (a, b) = (&comparison.a, &comparison.b);
     let not_compared = comparison.not_compared.iter().map(|of| format!("{}, {}", of.id, of.why));
     let not_compared: Vec<Item> = not_compared.map(Item::of).collect();
-    let missing = missing(comparison).iter().map(|line| crate::text::sentence(line)).collect::<Vec<_>>();
+    let missing = missing(comparison).iter().map(|line| plimsoll_model::layout::sentence(line)).collect::<Vec<_>>();
     let mut measured = vec![Block::table("probes", probes(comparison), missing)];
     if !not_compared.is_empty() {
         measured.extend([Block::subheading("Not compared"), Block::List(not_compared)]);

@@ -5,8 +5,8 @@ use super::{figure, tables};
 use crate::document::{Block, Document, Finding, Item, Section};
 use crate::section::{caveats, repeat};
 use crate::subject::Recorded;
-use crate::text::sentence;
 use plimsoll_model::io::{IoSummary, Probe, SheetLine};
+use plimsoll_model::layout::sentence;
 use plimsoll_model::number::{counted, tick};
 use serde_json::json;
 

@@ -4,8 +4,8 @@ use super::answer::answer;
 use super::tables;
 use crate::table::Table;
 use crate::terminal::{BOLD, DIM, TextLook, rows};
-use crate::text::clean;
 use plimsoll_model::io::{IoSummary, SheetLine};
+use plimsoll_model::layout::clean;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 

@@ -3,7 +3,7 @@
 use crate::document::{Block, Item, Section};
 use crate::order_entry::{self, audit, backlog, cost, new_orders, retries, skew, transactions};
 use crate::run_view::ShownRun;
-use crate::text::sentence;
+use plimsoll_model::layout::sentence;
 use plimsoll_model::summary::{OrderEntry, Point};
 
 /// `None` for other workloads.

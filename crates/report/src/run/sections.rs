@@ -10,8 +10,8 @@ use crate::section::limit::words;
 use crate::section::{cost as shared_cost, latency as shared_latency, limit as shared_limit, timeline};
 use crate::sweep::{Sweep, Unit, errors_by_code, shown_latency};
 use crate::table::{Column, Mark};
-use crate::text::aligned;
 use plimsoll_model::Metric;
+use plimsoll_model::layout::aligned;
 use plimsoll_model::number::{counted, number, short};
 use plimsoll_model::summary::Point;
 

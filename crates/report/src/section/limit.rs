@@ -4,8 +4,8 @@ use super::{busiest, label};
 use crate::document::{Block, Item, Section};
 use crate::subject::{Recorded, Trial};
 use crate::table::{Column, Table};
-use crate::text::capitalised;
 use plimsoll_model::diagnosis::{BottleneckVerdict, Candidate, Diagnosis};
+use plimsoll_model::layout::capitalised;
 use plimsoll_model::number::in_percent;
 
 /// Candidates in a cell of a table.

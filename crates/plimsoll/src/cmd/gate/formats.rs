@@ -1,10 +1,10 @@
 //! What a gate decided, for continuous integration: JUnit XML, annotations and a job summary for GitHub Actions.
 
 use plimsoll_model::gate::{Decision, GateFinding};
+use plimsoll_model::layout::escape;
 use plimsoll_model::number::counted;
 use plimsoll_report::document::{Block, Document, Section};
 use plimsoll_report::table::{Column, Table};
-use plimsoll_report::text::escape;
 use std::fmt::Write;
 
 /// One test suite of this name, in which every limit is a test case. One that is undecided is skipped, or with

@@ -7,6 +7,7 @@ mod lab;
 mod pulse;
 mod run;
 mod so_far;
+mod sparkline;
 
 pub use doing::{Doing, Loading, MeasurementStep};
 pub use lab::LabView;

@@ -2,9 +2,9 @@
 
 use super::super::line::{Style, TerminalLine};
 use super::super::tty::Room;
+use super::sparkline::{Alphabet, sparkline};
 use plimsoll_model::number::{in_percent, number, short};
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
-use plimsoll_report::sparkline::{Alphabet, sparkline};
 use std::collections::VecDeque;
 
 /// Seconds that are shown at most.

@@ -4,7 +4,7 @@ use super::{CurvePoint, Curves, Drawn, Line, Pick, knee, known, latency_range, l
 use super::{highest_place, is_logarithmic, knee_label, peak_label, throughputs};
 use crate::document::{Axis, Band, Chart, ChartLine, ChartPanel, NamedPlace, PlaceKind};
 use crate::interval::Measured;
-use crate::text::capitalised;
+use plimsoll_model::layout::capitalised;
 
 pub(super) fn chart(curves: &Curves, lines: &[Drawn<'_>]) -> Chart {
     let at = loads(curves);

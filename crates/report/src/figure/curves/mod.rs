@@ -10,7 +10,7 @@ use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
-use crate::text::capitalised;
+use plimsoll_model::layout::capitalised;
 use plimsoll_model::number::{decimals_for, number, tick};
 use plimsoll_model::scaling::{Knee, Scaling};
 

@@ -1,6 +1,6 @@
-//! Text from elsewhere, made safe to show.
+//! Text from elsewhere as it is laid out: safe to show, escaped for pages, aligned, shortened.
 
-pub use plimsoll_model::text::{clean, clean_lines};
+pub use crate::text::{clean, clean_lines};
 
 /// A text with a capital first letter.
 pub fn capitalised(text: &str) -> String {

@@ -1,0 +1,125 @@
+//! A broker that is reached from other machines: TLS, keys, and what an agent may not do.
+
+use crate::scene::{Scene, Script, follow};
+use nkeys::KeyPair;
+use plimsoll_fleet::FleetError;
+use plimsoll_fleet::broker_config::{BrokerConfig, Secured};
+use plimsoll_fleet::link::BrokerLink;
+use plimsoll_load::source::LoadSource;
+use plimsoll_plan::broker::BrokerAddress;
+use plimsoll_testkit::broker::Broker;
+use plimsoll_testkit::certificates::Certificates;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const SCRIPT: Script = Script { loops: 2, seconds: 3, pace: Duration::from_millis(100), silent: None };
+
+struct Keys {
+    directory: TempDir,
+    certificates: Certificates,
+    secured: Secured,
+}
+
+impl Keys {
+    fn of(agents: &[&str]) -> Keys {
+        let directory = tempfile::tempdir().unwrap();
+        let certificates = Certificates::for_hosts(&["localhost"]);
+        let public = |name: &str| write_key(directory.path(), name);
+        let secured = Secured {
+            certificate: certificates.path("server.pem"),
+            key: certificates.path("server-key.pem"),
+            coordinator: public("coordinator"),
+            agents: agents.iter().map(|name| ((*name).to_owned(), public(name))).collect(),
+        };
+        Keys { directory, certificates, secured }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(format!("{name}.nk"))
+    }
+
+    fn address(&self, broker: &Broker, name: &str) -> BrokerAddress {
+        let (port, ca) = (broker.port(), self.certificates.path("ca.pem"));
+        let text = format!("tls://localhost:{port}?key={}&ca={}", self.file(name).display(), ca.display());
+        BrokerAddress::parse(&text).unwrap()
+    }
+}
+
+/// Writes a key, and returns the public part of it.
+fn write_key(directory: &Path, name: &str) -> String {
+    let (pair, file) = (KeyPair::new_user(), directory.join(format!("{name}.nk")));
+    fs::write(&file, pair.seed().unwrap()).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    pair.public_key()
+}
+
+fn secured(agents: &[&str]) -> Option<(Scene, Keys)> {
+    let keys = Keys::of(agents);
+    let config = BrokerConfig { listen: String::new(), directory: PathBuf::new(), secured: None };
+    assert!(!config.to_string().contains("authorization"));
+    let broker = Broker::with(keys.secured.to_string())?;
+    let scene = Scene::at(broker, SCRIPT);
+    Some((scene, keys))
+}
+
+/// What comes within a second.
+fn heard(inbox: &Receiver<plimsoll_fleet::link::Letter>) -> Vec<String> {
+    std::iter::from_fn(|| inbox.recv_timeout(Duration::from_secs(1)).ok()).map(|letter| letter.subject).collect()
+}
+
+#[test]
+fn agents_with_keys_of_their_own_make_a_load_over_tls() {
+    let Some((scene, keys)) = secured(&["a01", "a02"]) else { return };
+    let address = |name: &str| keys.address(&scene.broker, name);
+    let _agents = ["a01", "a02"].map(|name| scene.agent_at(name, address(name)));
+    let fleet = scene.fleet_at(address("coordinator"), 2);
+    let mut load = scene.begin(&fleet, 2);
+    let outcome = follow(&mut load, |_| {});
+    assert_eq!((&outcome.failed, outcome.lost), (&Vec::new(), 0));
+    assert!(outcome.tallies() == SCRIPT.whole());
+    load.finish();
+}
+
+#[test]
+fn an_agent_can_neither_hear_nor_tell_what_is_anothers_nor_delete_what_is_stored() {
+    let Some((scene, keys)) = secured(&["a01", "a02"]) else { return };
+    let address = |name: &str| keys.address(&scene.broker, name);
+    let coordinator = BrokerLink::connect(&address("coordinator"), "coordinator-x").unwrap();
+    coordinator.prepare_stream().unwrap();
+    let (one, two) =
+        (BrokerLink::connect(&address("a01"), "a01").unwrap(), BrokerLink::connect(&address("a02"), "a02").unwrap());
+    let (sender, others) = mpsc::channel();
+    for subject in ["plimsoll.told.a02", "plimsoll.to.a02", "plimsoll.hb.>", "_INBOX_a02.>", ">"] {
+        // The broker says no later, if at all to us.
+        let _ = one.hear(subject, sender.clone());
+    }
+    one.store("plimsoll.told.a01", "own", b"own".to_vec()).unwrap();
+    two.store("plimsoll.told.a02", "other", b"other".to_vec()).unwrap();
+    two.tell("plimsoll.hb.a02", b"beat".to_vec());
+    coordinator.tell("plimsoll.to.a02", b"order".to_vec());
+    coordinator.flush();
+    two.flush();
+    assert_eq!(heard(&others), Vec::<String>::new(), "nothing of the other reaches it");
+    assert!(one.store("plimsoll.told.a02", "forged", b"forged".to_vec()).is_err(), "nor can it speak for the other");
+    one.forget_stored();
+    let (sender, stored) = mpsc::channel();
+    coordinator.read_stored(0, sender);
+    assert_eq!(heard(&stored), ["plimsoll.told.a01", "plimsoll.told.a02"], "both are there, and nothing forged");
+}
+
+#[test]
+fn a_stranger_and_a_connection_in_the_clear_are_refused_without_a_secret() {
+    let Some((scene, keys)) = secured(&["a01"]) else { return };
+    write_key(keys.directory.path(), "stranger");
+    let seed = fs::read_to_string(keys.file("stranger")).unwrap();
+    let clear = BrokerAddress::parse(&format!("nats://127.0.0.1:{}", scene.broker.port())).unwrap();
+    for address in [keys.address(&scene.broker, "stranger"), clear] {
+        let Err(why) = BrokerLink::connect(&address, "x") else { panic!("{address} was let in") };
+        assert!(matches!(why, FleetError::Environment(_)) && !why.to_string().contains(&seed), "{why}");
+    }
+    assert!(!scene.broker.log().contains(&seed));
+}
