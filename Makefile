@@ -16,6 +16,8 @@ STORAGE_PACKAGES := e2fsprogs xfsprogs btrfs-progs nbdkit nbdkit-plugin-dev libn
 # Those of network lanes: storage servers and their clients, none of which is started as a service.
 NETWORK_PACKAGES := tgt qemu-system-common qemu-utils qemu-block-extra nfs-ganesha nfs-ganesha-vfs rpcbind sshfs \
 	openssh-sftp-server socat iproute2
+# For agents on other machines, of which a test is one.
+SSH_PACKAGES := openssh-server openssh-client
 # For the scripts of report and dashboard; whoever has npm has node.
 WEB_PACKAGES := $(if $(shell command -v npm),,nodejs npm)
 TEST_PACKAGES := $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench chromium
@@ -52,6 +54,7 @@ test: ## the checks (format, clippy, layers, sizes …) and every test, in minut
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo xtask check
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
+	export PLIMSOLL_TEST_NATS_SERVER="$$(scripts/unpack-server nats || true)"
 	exec cargo xtask test
 
 # Tests of the command line that judge what a machine does: nothing else runs meanwhile.
@@ -64,11 +67,14 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true
 	@scripts/install-packages $(NETWORK_PACKAGES) || true
+	@scripts/install-packages $(SSH_PACKAGES) || true
 	@scripts/install-packages $(WEB_PACKAGES) || true
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo xtask check
 	@export PLIMSOLL_TEST_ALL=1
 	export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
+	export PLIMSOLL_TEST_NATS_SERVER="$$(scripts/unpack-server nats || true)"
+	export PLIMSOLL_TEST_NATS_SERVER_NEW="$$(scripts/unpack-server nats trixie || true)"
 	export PLIMSOLL_TEST_MARIADB_NEW="$$(scripts/unpack-server mariadb trixie || true)"
 	old="$$(scripts/unpack-server mariadb bookworm || true)"
 	export PLIMSOLL_TEST_PLUGINS="$${old:+$${old%/bin/*}/plugin}"

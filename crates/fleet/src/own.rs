@@ -1,28 +1,35 @@
-//! A fleet of our own on this machine: a broker and agents, noted in the home as soon as they are started, so that `down`
-//! and `clean` end them whatever became of whoever began them.
+//! A fleet of our own: a broker and agents, noted in the home as soon as they are started, so that `down` and `clean` end
+//! them whatever became of whoever began them.
+
+mod broker;
+mod remote;
 
 use crate::error::FleetError;
-use plimsoll_host::process::{Identity, Lifetime, kill_family, scrub, spawn};
+use crate::link::BrokerLink;
+use crate::message::{self, Call};
+use crate::subject;
+pub use broker::ListenAddress;
+use broker::StartedBroker;
+use plimsoll_host::process::{Identity, Lifetime, spawn};
 use plimsoll_host::remove;
 use plimsoll_host::replace::replace;
 use plimsoll_plan::broker::BrokerAddress;
+pub use remote::{RemoteAccess, name_of};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A broker says within this time where it listens.
-const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 /// What was told to end has ended within this time, or is killed. An agent drains its load first.
 const ENDS_WITHIN: Duration = Duration::from_secs(8);
+/// An agent on another machine, without a load.
+const LEAVES_WITHIN: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(20);
-/// Where Debian has it, which is not in everybody's PATH.
-const BROKER: [&str; 2] = ["nats-server", "/usr/sbin/nats-server"];
 
 /// What was begun here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,11 +42,32 @@ pub struct OwnFleet {
     pub agents: Vec<OwnAgent>,
 }
 
+/// Where an agent is that was begun here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentPlace {
+    Here(Identity),
+    There {
+        host: String,
+        /// What it keeps there; empty until that is known.
+        directory: String,
+        /// How the host is reached.
+        ssh: Vec<String>,
+    },
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnAgent {
     pub name: String,
-    pub process: Identity,
+    pub place: AgentPlace,
+}
+
+impl OwnAgent {
+    /// Whether its process has ended, as far as that can be seen from here.
+    pub fn has_ended(&self) -> bool {
+        matches!(&self.place, AgentPlace::Here(process) if !process.is_alive())
+    }
 }
 
 /// The place of our own fleet in a home.
@@ -83,75 +111,45 @@ impl OwnPlace {
         replace(&self.note(), &text).map_err(|error| FleetError::Environment(error.to_string()))
     }
 
-    /// Notes that a fleet is begun at `address`, or at a broker of our own.
-    ///
-    /// # Errors
-    /// There is one already, or no broker can be started.
-    pub fn begin(&self, address: Option<&BrokerAddress>) -> Result<OwnFleet, FleetError> {
+    /// Makes the place, if nothing was begun there.
+    fn is_free(&self) -> Result<(), FleetError> {
         if let Some(own) = self.read()? {
             let why = format!("a fleet was begun here at {}; `plimsoll fleet down` ends it", own.address);
             return Err(FleetError::Refused(why));
         }
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
-        made.map_err(|error| FleetError::Environment(format!("{}: {error}", self.directory.display())))?;
-        let own = match address {
-            Some(address) => OwnFleet { address: address.clone(), broker: None, agents: Vec::new() },
-            None => self.start_broker()?,
-        };
+        made.map_err(|error| FleetError::Environment(format!("{}: {error}", self.directory.display())))
+    }
+
+    /// Notes that a fleet is begun on other machines, at a broker of our own that they reach at `listen`.
+    ///
+    /// # Errors
+    /// As [`OwnPlace::begin`].
+    pub fn begin_elsewhere(&self, listen: &ListenAddress, agents: &[String]) -> Result<OwnFleet, FleetError> {
+        self.is_free()?;
+        agents.iter().try_for_each(|name| subject::check_name(name))?;
+        let StartedBroker { address, process } = broker::start_secured(&self.broker(), listen, agents)?;
+        let own = OwnFleet { address, broker: Some(process), agents: Vec::new() };
         self.write(&own)?;
         Ok(own)
     }
 
-    /// Starts a broker on a free port of this machine.
-    fn start_broker(&self) -> Result<OwnFleet, FleetError> {
-        let failed = |why: String| FleetError::Environment(format!("the broker: {why}"));
-        let directory = self.broker();
-        remove::tree(&directory).map_err(|error| failed(error.to_string()))?;
-        let written = DirBuilder::new().mode(0o700).create(&directory).and_then(|()| {
-            let place = directory.display().to_string().replace('"', "");
-            let text = format!(
-                "listen: \"127.0.0.1:-1\"\nports_file_dir: \"{place}\"\nmax_payload: 1MB\njetstream {{ store_dir: \"{place}/store\" }}\n"
-            );
-            fs::write(directory.join("nats.conf"), text)?;
-            File::create(directory.join("log"))
-        });
-        let log = written.map_err(|error| failed(error.to_string()))?;
-        let mut child = start(BROKER, |command| {
-            scrub(command, &directory, &directory);
-            command.arg("-c").arg(directory.join("nats.conf")).stdout(Stdio::null()).stderr(log.try_clone()?);
-            Ok(())
-        })
-        .map_err(|error| {
-            failed(format!("{error}; `apt-get install nats-server` installs it, or --fleet names one that runs"))
-        })?;
-        let Some(broker) = Identity::of(child.id()) else { return Err(failed(self.last_words())) };
-        let listens = self.where_it_listens(&mut child);
-        match listens {
-            Ok(address) => Ok(OwnFleet { address, broker: Some(broker), agents: Vec::new() }),
-            Err(error) => {
-                kill_family(&mut child);
-                Err(error)
+    /// Notes that a fleet is begun at `address`, or at a broker of our own.
+    ///
+    /// # Errors
+    /// There is one already, or no broker can be started.
+    pub fn begin(&self, address: Option<&BrokerAddress>) -> Result<OwnFleet, FleetError> {
+        self.is_free()?;
+        let (address, broker) = match address {
+            Some(address) => (address.clone(), None),
+            None => {
+                let started = broker::start(&self.broker())?;
+                (started.address, Some(started.process))
             }
-        }
-    }
-
-    fn where_it_listens(&self, child: &mut Child) -> Result<BrokerAddress, FleetError> {
-        let since = Instant::now();
-        while since.elapsed() < LISTENS_WITHIN {
-            if let Some(address) = listening(&self.broker()) {
-                return Ok(address);
-            }
-            if matches!(child.try_wait(), Ok(Some(_))) {
-                return Err(FleetError::Environment(format!("the broker: {}", self.last_words())));
-            }
-            thread::sleep(LOOK);
-        }
-        Err(FleetError::Environment("the broker does not say where it listens".to_owned()))
-    }
-
-    fn last_words(&self) -> String {
-        let text = fs::read_to_string(self.broker().join("log")).unwrap_or_default();
-        text.lines().last().map_or("it ended without a word".to_owned(), str::to_owned)
+        };
+        let own = OwnFleet { address, broker, agents: Vec::new() };
+        self.write(&own)?;
+        Ok(own)
     }
 
     /// Starts an agent that stays up when this process ends; `words` follow `plimsoll agent`.
@@ -166,14 +164,47 @@ impl OwnPlace {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         let child = spawn(command, Lifetime::UntilStopped).map_err(failed)?;
         let process = Identity::of(child.id()).ok_or_else(|| failed(io::Error::other("it ended at once")))?;
-        own.agents.push(OwnAgent { name: name.to_owned(), process });
+        own.agents.push(OwnAgent { name: name.to_owned(), place: AgentPlace::Here(process) });
+        self.write(own)
+    }
+
+    /// The same on another machine, at a broker that [`OwnPlace::begin_elsewhere`] has started.
+    ///
+    /// # Errors
+    /// The machine cannot be reached, or has no Plimsoll.
+    pub fn start_agent_on(
+        &self,
+        own: &mut OwnFleet,
+        host: &str,
+        access: &RemoteAccess,
+        words: &[String],
+    ) -> Result<(), FleetError> {
+        let name = remote::name_of(host);
+        let place = |directory: String| AgentPlace::There { host: host.to_owned(), directory, ssh: access.ssh.clone() };
+        own.agents.push(OwnAgent { name: name.clone(), place: place(String::new()) });
+        self.write(own)?;
+        let directory = access.start(host, &name, &self.broker(), words)?;
+        if let Some(agent) = own.agents.last_mut() {
+            agent.place = place(directory);
+        }
         self.write(own)
     }
 
     /// Why an agent of ours is not there: the last that it said.
-    pub fn last_of(&self, agent: &str) -> Option<String> {
-        let text = fs::read_to_string(self.directory.join(format!("{agent}.log"))).ok()?;
+    pub fn last_of(&self, agent: &OwnAgent) -> Option<String> {
+        let here = || fs::read_to_string(self.directory.join(format!("{}.log", agent.name))).ok();
+        let text = agent.last_there().or_else(here)?;
         text.lines().last().map(str::to_owned)
+    }
+
+    /// Tells agents on other machines to leave, as long as there is a broker to do so.
+    fn leave_elsewhere(&self, own: &OwnFleet) {
+        let elsewhere = || own.agents.iter().any(|agent| matches!(agent.place, AgentPlace::There { .. }));
+        if let (true, Ok(link)) = (elsewhere(), BrokerLink::connect(&own.address, "down")) {
+            link.tell(subject::ALL, message::write(&Call::Leave));
+            link.flush();
+            thread::sleep(LEAVES_WITHIN);
+        }
     }
 
     /// Ends what was begun, in words; nothing if nothing was.
@@ -183,15 +214,21 @@ impl OwnPlace {
     pub fn end(&self) -> Result<Vec<String>, FleetError> {
         let Some(own) = self.read()? else { return Ok(Vec::new()) };
         let mut ended = Vec::new();
-        let alive: Vec<bool> = own.agents.iter().map(|agent| agent.process.is_alive()).collect();
-        own.agents.iter().for_each(|agent| send(&agent.process, Signal::INT));
+        self.leave_elsewhere(&own);
+        let alive: Vec<bool> = own.agents.iter().map(|agent| !agent.has_ended()).collect();
+        own.agents.iter().for_each(|agent| agent.send(Signal::INT));
         let since = Instant::now();
-        for (OwnAgent { name, process }, was_alive) in own.agents.iter().zip(alive) {
-            wait(process, ENDS_WITHIN.saturating_sub(since.elapsed()));
-            ended.push(if was_alive {
-                format!("ended the agent {name}")
-            } else {
-                format!("the agent {name} had ended")
+        for (agent, was_alive) in own.agents.iter().zip(alive) {
+            agent.wait(ENDS_WITHIN.saturating_sub(since.elapsed()));
+            ended.push(match (&agent.place, was_alive) {
+                (_, false) => format!("the agent {} had ended", agent.name),
+                (AgentPlace::Here(_), true) => format!("ended the agent {}", agent.name),
+                (AgentPlace::There { host, .. }, true) => match agent.tidy() {
+                    Ok(()) => format!("ended the agent {} on {host}", agent.name),
+                    Err(error) => {
+                        format!("told the agent {} to leave; what it kept there is left: {error}", agent.name)
+                    }
+                },
             });
         }
         if let Some(broker) = &own.broker {
@@ -209,31 +246,30 @@ impl OwnPlace {
     }
 }
 
-/// Starts the first of these programs that there is.
-fn start(programs: [&str; 2], prepare: impl Fn(&mut Command) -> io::Result<()>) -> io::Result<Child> {
-    let mut missing = io::Error::from(io::ErrorKind::NotFound);
-    for program in programs {
-        let mut command = Command::new(program);
-        prepare(&mut command)?;
-        match spawn(command, Lifetime::UntilStopped) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => missing = error,
-            started => return started,
+impl OwnAgent {
+    fn send(&self, signal: Signal) {
+        if let AgentPlace::Here(process) = &self.place {
+            send(process, signal);
         }
     }
-    Err(io::Error::new(missing.kind(), format!("{} is not there", programs[0])))
-}
 
-/// The address that a broker has written into its directory (`ports_file_dir`).
-fn listening(directory: &Path) -> Option<BrokerAddress> {
-    #[derive(Deserialize)]
-    struct Ports {
-        nats: Vec<String>,
+    fn wait(&self, patience: Duration) {
+        if let AgentPlace::Here(process) = &self.place {
+            wait(process, patience);
+        }
     }
-    let is_ports = |name: &str| name.ends_with(".ports");
-    let entries = fs::read_dir(directory).ok()?;
-    let file = entries.filter_map(Result::ok).find(|entry| entry.file_name().to_str().is_some_and(is_ports))?;
-    let ports: Ports = serde_json::from_slice(&fs::read(file.path()).ok()?).ok()?;
-    BrokerAddress::parse(ports.nats.first()?).ok()
+
+    /// Removes what it kept on another machine.
+    fn tidy(&self) -> Result<(), FleetError> {
+        let AgentPlace::There { host, directory, ssh } = &self.place else { return Ok(()) };
+        remote::remove(ssh, host, directory)
+    }
+
+    /// The last that it said on another machine.
+    fn last_there(&self) -> Option<String> {
+        let AgentPlace::There { host, directory, ssh } = &self.place else { return None };
+        remote::last_of(ssh, host, directory)
+    }
 }
 
 /// Only what is still the same process.

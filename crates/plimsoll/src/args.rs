@@ -30,7 +30,7 @@ pub mod sysbench;
 pub use advise::{AdviseArgs, MeasureArgs};
 pub use crash::CrashArgs;
 pub use datasets::{DatasetsAction, DatasetsArgs};
-pub use fleet::{AgentArgs, FleetAction, FleetArgs, FleetOptions};
+pub use fleet::{AgentArgs, FleetAction, FleetArgs, FleetOptions, UpArgs};
 pub use gate::{LimitArgs, VerdictArgs};
 pub use io::IoArgs;
 pub use lab::LabArgs;

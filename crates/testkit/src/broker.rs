@@ -28,7 +28,16 @@ impl Broker {
     /// One whose configuration has this as well.
     #[track_caller]
     pub fn with(more: String) -> Option<Broker> {
-        let program = servers::nats_server()?;
+        Broker::of(servers::nats_server()?, more)
+    }
+
+    /// A newer one.
+    #[track_caller]
+    pub fn newer() -> Option<Broker> {
+        Broker::of(servers::nats_server_new()?, String::new())
+    }
+
+    fn of(program: PathBuf, more: String) -> Option<Broker> {
         // Free a moment ago; it stays the same when it is started again.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
         let directory = tempfile::tempdir().expect("a directory can be made");

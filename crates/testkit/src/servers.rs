@@ -83,7 +83,15 @@ pub fn mariadb_new() -> Option<PathBuf> {
 #[track_caller]
 pub fn nats_server() -> Option<PathBuf> {
     let found = from_environment("PLIMSOLL_TEST_NATS_SERVER").or_else(|| installed("nats-server"));
-    found_or_skip(found, "no broker; `apt-get install nats-server`")
+    found_or_skip(found, "no broker; set PLIMSOLL_TEST_NATS_SERVER=$(scripts/unpack-server nats)")
+}
+
+/// A newer NATS, from `PLIMSOLL_TEST_NATS_SERVER_NEW`, which `make test-all` sets. `None` was said with [`skip`].
+#[track_caller]
+pub fn nats_server_new() -> Option<PathBuf> {
+    let found = from_environment("PLIMSOLL_TEST_NATS_SERVER_NEW");
+    let reason = "no newer broker; set PLIMSOLL_TEST_NATS_SERVER_NEW=$(scripts/unpack-server nats trixie)";
+    found_or_skip(found, reason)
 }
 
 /// A `--plugin-dir` with `auth_ed25519.so` for [`mariadb`], whose own package has none: `PLIMSOLL_TEST_PLUGINS`, which
@@ -256,6 +264,13 @@ pub fn home() -> TempDir {
 pub fn plimsoll(binary: impl AsRef<OsStr>, home: &Path) -> Command {
     let mut command = Command::new(binary);
     command.env("PLIMSOLL_HOME", home).env("NO_COLOR", "1").env("LC_ALL", "C").env("TZ", "UTC").stdin(Stdio::null());
+    // A broker that was unpacked for the tests, where `plimsoll fleet up` finds it.
+    let broker = from_environment("PLIMSOLL_TEST_NATS_SERVER");
+    if let Some(directory) = broker.as_deref().and_then(Path::parent) {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let all = [directory.to_owned()].into_iter().chain(env::split_paths(&path));
+        command.env("PATH", env::join_paths(all).expect("a path without a colon"));
+    }
     command
 }
 

@@ -6,6 +6,7 @@ use plimsoll_load::lines;
 use plimsoll_load::source::{LoadEvent, LoadSource};
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::SECOND_NS;
+use plimsoll_testkit::broker::Broker;
 use std::fs;
 use std::time::Duration;
 
@@ -56,6 +57,18 @@ fn eight_agents_tell_what_their_loops_counted_bucket_by_bucket() {
     let measured: u64 = scene.script.whole()[1..].iter().map(|second| second.counters.transactions).sum();
     assert_eq!(points.iter().map(|point| point.transactions).sum::<u64>(), measured);
     assert!(points.iter().all(|point| point.clock_bound_us > 0.0 && point.lost.is_none()), "{points:?}");
+    load.finish();
+}
+
+#[test]
+#[ignore = "a newer broker: `make test-all`"]
+fn a_newer_broker_carries_the_same() {
+    let Some(broker) = Broker::newer() else { return };
+    let scene = Scene::at(broker, Script::of(4, 4, PACE));
+    let _agents = scene.agents(4);
+    let fleet = scene.fleet(4, 0);
+    let mut load = scene.begin(&fleet, 4);
+    is_whole(&follow(&mut load, |_| {}), &scene.script);
     load.finish();
 }
 

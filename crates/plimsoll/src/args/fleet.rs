@@ -2,6 +2,7 @@
 
 use super::duration;
 use clap::{Args, Subcommand, ValueHint};
+use plimsoll_fleet::own::ListenAddress;
 use plimsoll_plan::allowed_target::AllowedTarget;
 use plimsoll_plan::broker::BrokerAddress;
 use plimsoll_plan::plan::FleetPlan;
@@ -86,23 +87,39 @@ pub enum FleetAction {
         json: bool,
     },
     /// Start a broker and agents, and print the broker's address.
-    Up {
-        /// Agents on this machine, to try it.
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-        local: u16,
-        /// A broker that runs already.
-        #[arg(long, value_name = "URL", value_parser = BrokerAddress::parse)]
-        fleet: Option<BrokerAddress>,
-        /// A target that they may load, as for `plimsoll agent`; may be repeated.
-        #[arg(long, value_name = "TARGET", default_value = "private", value_parser = AllowedTarget::parse)]
-        allow_target: Vec<AllowedTarget>,
-        /// Option file of the agents.
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        defaults_file: Option<PathBuf>,
-        /// Agents are waited for so long.
-        #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
-        within: Duration,
-    },
+    Up(UpArgs),
     /// End what `up` has started.
     Down,
+}
+
+#[derive(Debug, Args)]
+pub struct UpArgs {
+    /// Agents on this machine, to try it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), required_unless_present = "hosts")]
+    pub local: Option<u16>,
+    /// Agents on these machines, which ssh reaches and which have Plimsoll; the broker is started here for them, with TLS
+    /// and a key for each.
+    #[arg(long, value_name = "HOSTS", value_delimiter = ',', requires = "listen", conflicts_with_all = ["local", "fleet"])]
+    pub hosts: Vec<String>,
+    /// Where these machines reach the broker: a name or an address of this machine, and a port.
+    #[arg(long, value_name = "HOST:PORT", value_parser = ListenAddress::parse, requires = "hosts")]
+    pub listen: Option<ListenAddress>,
+    /// The command that reaches them.
+    #[arg(long, value_name = "COMMAND", default_value = "ssh -o BatchMode=yes", requires = "hosts")]
+    pub ssh: String,
+    /// What Plimsoll is called there.
+    #[arg(long, value_name = "PATH", default_value = "plimsoll", requires = "hosts")]
+    pub remote_plimsoll: String,
+    /// A broker that runs already.
+    #[arg(long, value_name = "URL", value_parser = BrokerAddress::parse)]
+    pub fleet: Option<BrokerAddress>,
+    /// A target that they may load, as for `plimsoll agent`; may be repeated.
+    #[arg(long, value_name = "TARGET", default_value = "private", value_parser = AllowedTarget::parse)]
+    pub allow_target: Vec<AllowedTarget>,
+    /// Option file of the agents.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub defaults_file: Option<PathBuf>,
+    /// Agents are waited for so long.
+    #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
+    pub within: Duration,
 }

@@ -1,13 +1,14 @@
 //! `plimsoll fleet`: who of a fleet is there, and a fleet of our own to try it.
 
 use super::DONE;
-use crate::args::{FleetAction, FleetArgs};
+use crate::args::{FleetAction, FleetArgs, UpArgs};
 use crate::terminal::{self, Progress};
-use plimsoll_fleet::own::{OwnFleet, OwnPlace};
+use plimsoll_fleet::own::{OwnAgent, OwnFleet, OwnPlace, RemoteAccess, name_of};
 use plimsoll_fleet::{Fleet, Member};
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::fleet::join;
+use plimsoll_model::number::counted;
 use plimsoll_plan::broker::BrokerAddress;
 use plimsoll_plan::plan::FleetPlan;
 use plimsoll_report::table::{Column, Table};
@@ -25,21 +26,7 @@ pub fn run(args: FleetArgs) -> anyhow::Result<u8> {
     let place = OwnPlace::of(home.path());
     match args.action {
         FleetAction::Status { fleet, json } => status(&place, fleet, json)?,
-        FleetAction::Up { local, fleet, allow_target, defaults_file, within } => {
-            let mut words: Vec<String> =
-                allow_target.iter().flat_map(|target| ["--allow-target".to_owned(), target.to_string()]).collect();
-            if let Some(file) = defaults_file {
-                words.extend(["--defaults-file".to_owned(), file.display().to_string()]);
-            }
-            let progress = Progress::new(0)?;
-            let mut own = place.begin(fleet.as_ref()).map_err(LabError::from)?;
-            let up = bring_up(&place, &mut own, local, &words, within, &progress);
-            if up.is_err() {
-                place.end().map_err(LabError::from)?;
-            }
-            up?;
-            terminal::result(&own.address.to_string())?;
-        }
+        FleetAction::Up(args) => up(&place, args)?,
         FleetAction::Down => {
             let ended = place.end().map_err(LabError::from)?;
             ended.iter().try_for_each(|done| terminal::result(done))?;
@@ -51,36 +38,60 @@ pub fn run(args: FleetArgs) -> anyhow::Result<u8> {
     Ok(DONE)
 }
 
-/// Starts the agents, and waits until all of them are there.
-fn bring_up(
-    place: &OwnPlace,
-    own: &mut OwnFleet,
-    agents: u16,
-    words: &[String],
-    within: Duration,
-    progress: &Progress,
-) -> anyhow::Result<()> {
-    let names: Vec<String> = (1..=agents).map(|number| format!("a{number}")).collect();
-    for name in &names {
-        place.start_agent(own, name, words).map_err(LabError::from)?;
+/// Starts a broker and agents, and prints its address.
+fn up(place: &OwnPlace, args: UpArgs) -> anyhow::Result<()> {
+    let progress = Progress::new(0)?;
+    let names: Vec<String> = args.hosts.iter().map(|host| name_of(host)).collect();
+    let mut own = match &args.listen {
+        Some(listen) => place.begin_elsewhere(listen, &names),
+        None => place.begin(args.fleet.as_ref()),
     }
+    .map_err(LabError::from)?;
+    let begun = begin_agents(place, &mut own, &args).and_then(|()| wait_for(place, &own, args.within, &progress));
+    if begun.is_err() {
+        place.end().map_err(LabError::from)?;
+    }
+    begun?;
+    Ok(terminal::result(&own.address.to_string())?)
+}
+
+fn begin_agents(place: &OwnPlace, own: &mut OwnFleet, args: &UpArgs) -> anyhow::Result<()> {
+    let mut words: Vec<String> =
+        args.allow_target.iter().flat_map(|target| ["--allow-target".to_owned(), target.to_string()]).collect();
+    if let Some(file) = &args.defaults_file {
+        words.extend(["--defaults-file".to_owned(), file.display().to_string()]);
+    }
+    for number in 1..=args.local.unwrap_or_default() {
+        place.start_agent(own, &format!("a{number}"), &words).map_err(LabError::from)?;
+    }
+    let Some(listen) = args.listen.clone() else { return Ok(()) };
+    let ssh = args.ssh.split_whitespace().map(str::to_owned).collect();
+    let access = RemoteAccess { ssh, program: args.remote_plimsoll.clone(), listen };
+    for host in &args.hosts {
+        place.start_agent_on(own, host, &access, &words).map_err(LabError::from)?;
+    }
+    Ok(())
+}
+
+/// Waits until all of them are there.
+fn wait_for(place: &OwnPlace, own: &OwnFleet, within: Duration, progress: &Progress) -> anyhow::Result<()> {
     let fleet = joined(own.address.clone())?;
     let since = Instant::now();
     loop {
         let there = fleet.roll_call().map_err(LabError::from)?;
-        let is_there = |name: &&String| there.iter().any(|member| member.name == **name);
-        let Some(missing) = names.iter().find(|name| !is_there(name)) else { break };
+        let is_missing = |agent: &&OwnAgent| there.iter().all(|member| member.name != agent.name);
+        let Some(missing) = own.agents.iter().find(is_missing) else { break };
         if progress.interrupted() {
             return Err(LabError::Interrupted.into());
         }
-        let is_gone = own.agents.iter().any(|agent| agent.name == *missing && !agent.process.is_alive());
-        if is_gone || since.elapsed() > within {
+        if missing.has_ended() || since.elapsed() > within {
             let said = place.last_of(missing).map_or(String::new(), |said| format!(": {said}"));
-            return Err(LabError::Environment(format!("the agent {missing} does not come{said}")).into());
+            return Err(LabError::Environment(format!("the agent {} does not come{said}", missing.name)).into());
         }
         thread::sleep(LOOK);
     }
-    terminal::note(&format!("{agents} agents are there; `plimsoll fleet down` ends them and the broker"));
+    let agents = counted(own.agents.len() as f64, "agent");
+    terminal::note(&format!("{agents} there; `plimsoll fleet down` ends what was begun"));
     Ok(())
 }
 
