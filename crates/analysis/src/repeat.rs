@@ -3,7 +3,7 @@
 use plimsoll_model::text::{each_once, shell_word};
 use plimsoll_plan::lab::file::draft::OF_CRASH;
 use plimsoll_plan::lab::{CrashRules, Storage, Variant};
-use plimsoll_plan::plan::{ArrivalSpread, Measure, script_of};
+use plimsoll_plan::plan::{ArrivalSpread, FleetPlan, Measure, script_of};
 use plimsoll_plan::{LabPlan, RunPlan, StoragePlan};
 use std::collections::BTreeSet;
 
@@ -45,6 +45,11 @@ pub fn run(plan: &RunPlan, is_quickstart: bool, parameters_of: ParametersOf) -> 
     }
     if plan.loops != 1 {
         option("loops", plan.loops.to_string());
+    }
+    if let Some(FleetPlan { broker, agents, tolerate_lost }) = &plan.fleet {
+        option("fleet", broker.to_string());
+        agents.iter().for_each(|agents| option("agents", agents.to_string()));
+        (*tolerate_lost > 0).then(|| option("tolerate-lost", tolerate_lost.to_string()));
     }
     if is_quickstart {
         // The number of tables is its own.

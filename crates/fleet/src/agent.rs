@@ -34,6 +34,21 @@ pub trait LoadMaker {
     /// # Errors
     /// Why it will not: what is asked for is not understood, or not allowed.
     fn make(&mut self, assignment: &str) -> Result<Self::Load, String>;
+
+    /// Makes itself ready for a job that agents share piece by piece.
+    ///
+    /// # Errors
+    /// Why it will not.
+    fn job(&mut self, text: &str) -> Result<Arc<dyn AgentJob>, String>;
+}
+
+/// A job, pieces of which are done at the same time.
+pub trait AgentJob: Send + Sync {
+    /// Does a piece; what came of it.
+    ///
+    /// # Errors
+    /// What went wrong, in words.
+    fn piece(&self, text: &str) -> Result<u64, String>;
 }
 
 /// What an agent does, for whoever watches it.
@@ -89,6 +104,7 @@ pub fn serve<M: LoadMaker>(
         epoch,
         asked: None,
         part: None,
+        job: None,
         beat: Instant::now(),
         trouble: None,
         leaves: false,
@@ -115,6 +131,7 @@ struct Agent<'a, M: LoadMaker> {
     /// The trial that it is being asked to prepare, and as much of the assignment as has come.
     asked: Option<(String, String)>,
     part: Option<Part<M::Load>>,
+    job: Option<(String, Arc<dyn AgentJob>)>,
     beat: Instant,
     trouble: Option<String>,
     leaves: bool,
@@ -152,6 +169,11 @@ impl<M: LoadMaker> Agent<'_, M> {
             };
         }
         let answer = match message::read(&letter.body) {
+            // Its answer comes when it is done.
+            Ok(AgentOrder::Piece { job, text }) => match self.piece(&job, text, letter.reply.as_ref()) {
+                None => return,
+                Some(answer) => answer,
+            },
             Ok(order) => self.ordered(order),
             Err(why) => AgentAnswer::Refused(format!("an order that it does not know: {why}")),
         };
@@ -190,25 +212,74 @@ impl<M: LoadMaker> Agent<'_, M> {
                 }
                 AgentAnswer::Done
             }
+            AgentOrder::Job { job, text, more } => self.get_ready(job, &text, more),
+            AgentOrder::JobIsOver { job } => {
+                self.job.take_if(|(at, _)| *at == job);
+                AgentAnswer::Done
+            }
+            AgentOrder::Piece { job, .. } => AgentAnswer::Refused(format!("nobody waits for a piece of {job}")),
         }
+    }
+
+    fn get_ready(&mut self, job: String, text: &str, more: bool) -> AgentAnswer {
+        if let Some(part) = &self.part {
+            return AgentAnswer::Busy(part.trial.clone());
+        }
+        let text = match self.whole(&job, text, more) {
+            Ok(Some(text)) => text,
+            Ok(None) => return AgentAnswer::Done,
+            Err(why) => return AgentAnswer::Refused(why),
+        };
+        match self.maker.job(&text) {
+            Ok(made) => {
+                self.job = Some((job.clone(), made));
+                (self.say)(AgentNews::Prepares { trial: job });
+                AgentAnswer::Done
+            }
+            Err(why) => {
+                (self.say)(AgentNews::Refuses { trial: job, why: why.clone() });
+                AgentAnswer::Refused(why)
+            }
+        }
+    }
+
+    /// Does a piece beside everything else; `None` if it is answered later.
+    fn piece(&self, job: &str, text: String, reply: Option<&String>) -> Option<AgentAnswer> {
+        let refuse = || Some(AgentAnswer::Refused(format!("it is not ready for {job}")));
+        let Some((_, made)) = self.job.as_ref().filter(|(at, _)| at == job) else { return refuse() };
+        let Some(reply) = reply.cloned() else { return refuse() };
+        let (made, link) = (made.clone(), self.link.clone());
+        thread::spawn(move || {
+            let answer = made.piece(&text).map_or_else(AgentAnswer::Refused, AgentAnswer::Counted);
+            link.tell(&reply, message::write(&answer));
+        });
+        None
+    }
+
+    /// What comes in parts, once all of it is there.
+    fn whole(&mut self, name: &str, text: &str, more: bool) -> Result<Option<String>, String> {
+        subject::check_name(name).map_err(|error| error.to_string())?;
+        let before = self.asked.take().filter(|(asked, _)| asked == name).map(|(_, text)| text).unwrap_or_default();
+        if before.len() + text.len() > LONGEST_ASSIGNMENT {
+            return Err(format!("an assignment of more than {LONGEST_ASSIGNMENT} bytes"));
+        }
+        let whole = before + text;
+        if more {
+            self.asked = Some((name.to_owned(), whole));
+            return Ok(None);
+        }
+        Ok(Some(whole))
     }
 
     fn prepare(&mut self, trial: String, text: &str, more: bool) -> AgentAnswer {
         if let Some(part) = &self.part {
             return AgentAnswer::Busy(part.trial.clone());
         }
-        if let Err(error) = subject::check_name(&trial) {
-            return AgentAnswer::Refused(error.to_string());
-        }
-        let before = self.asked.take().filter(|(asked, _)| *asked == trial).map(|(_, text)| text).unwrap_or_default();
-        if before.len() + text.len() > LONGEST_ASSIGNMENT {
-            return AgentAnswer::Refused(format!("an assignment of more than {LONGEST_ASSIGNMENT} bytes"));
-        }
-        let assignment = before + text;
-        if more {
-            self.asked = Some((trial, assignment));
-            return AgentAnswer::Done;
-        }
+        let assignment = match self.whole(&trial, text, more) {
+            Ok(Some(assignment)) => assignment,
+            Ok(None) => return AgentAnswer::Done,
+            Err(why) => return AgentAnswer::Refused(why),
+        };
         match self.begin(&trial, &assignment) {
             Ok(part) => {
                 self.part = Some(part);

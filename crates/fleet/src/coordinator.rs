@@ -18,7 +18,7 @@ const ROLL_CALL: Duration = Duration::from_secs(1);
 /// Agents that are being started, or started again, are waited for.
 const GATHERING: Duration = Duration::from_secs(60);
 /// An order is answered within this time; making a load may need a name server.
-const ANSWERED: Duration = Duration::from_secs(10);
+pub(crate) const ANSWERED: Duration = Duration::from_secs(10);
 /// An agent that has a load of somebody who is gone lets go of it within this time.
 const LETS_GO: Duration = Duration::from_secs(30);
 /// All clocks are known within this time, or are not.
@@ -189,7 +189,7 @@ impl Fleet {
             });
             for (agent, answer) in self.order(asked, ANSWERED) {
                 match answer {
-                    Ok(AgentAnswer::Done) => {}
+                    Ok(AgentAnswer::Done | AgentAnswer::Counted(_)) => {}
                     Ok(AgentAnswer::Busy(with)) => {
                         texts.retain(|(other, _)| *other != agent);
                         busy.push((agent, with));

@@ -269,7 +269,7 @@ impl<'f> FleetLoad<'f> {
         let orders = self.voices.iter().map(|voice| (voice.member.name.as_str(), order(voice))).collect();
         for (agent, answer) in self.fleet.order(orders, ACCEPTED) {
             match answer {
-                Ok(AgentAnswer::Done) => {}
+                Ok(AgentAnswer::Done | AgentAnswer::Counted(_)) => {}
                 Ok(AgentAnswer::Busy(why) | AgentAnswer::Refused(why)) | Err(why) => {
                     return Err(format!("the start was called off: the agent {agent}: {why}"));
                 }

@@ -10,7 +10,7 @@ use async_nats::HeaderMap;
 use async_nats::jetstream::consumer::{DeliverPolicy, pull};
 use async_nats::jetstream::stream::{Config, StorageType, Stream};
 use async_nats::jetstream::{self, Context};
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::{Client, ConnectOptions, Event, Request};
 use futures_util::StreamExt;
 use plimsoll_plan::broker::BrokerAddress;
 use std::future::Future;
@@ -162,6 +162,16 @@ impl BrokerLink {
                 let _ =
                     inbox.send(Letter { subject: subject.clone(), reply: None, body: answer.payload.to_vec(), times });
             }
+        });
+    }
+
+    /// Asks something whose answer may take long; it comes into `inbox`, or why none does.
+    pub fn ask_long(&self, subject: &str, body: Vec<u8>, inbox: Sender<Result<Vec<u8>, String>>) {
+        let (client, subject) = (self.client.clone(), subject.to_owned());
+        self.runtime.spawn(async move {
+            let request = Request::new().payload(body.into()).timeout(None);
+            let answer = client.send_request(subject, request).await;
+            let _ = inbox.send(answer.map(|answer| answer.payload.to_vec()).map_err(|error| error.to_string()));
         });
     }
 

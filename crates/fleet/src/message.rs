@@ -74,6 +74,12 @@ pub enum AgentOrder {
     Again { trial: String, from: u64 },
     /// To let go of what it has told of a trial: it is recorded.
     Recorded { trial: String },
+    /// To make itself ready for a job: a part of what it is, and whether more follows.
+    Job { job: String, text: String, more: bool },
+    /// To do a piece of it, and to answer when that is done.
+    Piece { job: String, text: String },
+    /// To forget a job.
+    JobIsOver { job: String },
 }
 
 /// What it answers.
@@ -81,6 +87,8 @@ pub enum AgentOrder {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum AgentAnswer {
     Done,
+    /// A piece of a job is done, and this came of it.
+    Counted(u64),
     /// It has the load of this trial, and will not for ever.
     Busy(String),
     Refused(String),

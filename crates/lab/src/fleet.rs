@@ -4,22 +4,28 @@ use crate::adapter::{AskedOfData, WorkloadAdapter, begin_chosen};
 use crate::error::LabError;
 use crate::load_spec::spec_of;
 use crate::login::Login;
+use plimsoll_data::DataError;
+use plimsoll_data::load::chunk::{Chunk, ChunkJob};
+use plimsoll_data::load::{LoadHand, LoadHands, LoadSummary, load_with};
 use plimsoll_data::target::{OpenTarget, external_endpoint, private_endpoint};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_engine::tls::Mode;
 use plimsoll_engine::{Address, Endpoint, Run, RunSpec, Workload};
-use plimsoll_fleet::{Fleet, FleetBuild, FleetError, FleetWish, LoadMaker, LoopRange};
+use plimsoll_fleet::{AgentJob, Fleet, FleetBuild, FleetError, FleetWish, JobHand, LoadMaker, LoopRange};
 use plimsoll_host::Home;
 use plimsoll_load::source::LoadFacts;
 use plimsoll_model::{LoadPoint, NamedScalars};
 use plimsoll_plan::allowed_target::AllowedTarget;
 use plimsoll_plan::plan::{FleetPlan, script_of};
 use plimsoll_plan::{RunPlan, Target, Url};
+use plimsoll_watch::Watcher;
 use plimsoll_workloads::chosen::ChosenWorkload;
 use plimsoll_workloads::dataset::Loaded;
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Which program this is.
 pub fn build() -> FleetBuild {
@@ -52,10 +58,7 @@ pub fn join(plan: Option<&FleetPlan>) -> Result<Option<Fleet>, LabError> {
 struct Assigned {
     plan: RunPlan,
     point: LoadPoint,
-    /// How the server is reached. No password is ever among it: agents have their own.
-    server: AssignedServer,
-    database: String,
-    user: String,
+    target: AssignedTarget,
     asked: AskedOfData,
     loaded: Option<(NamedScalars, u64)>,
     run_seed: u64,
@@ -64,6 +67,35 @@ struct Assigned {
     /// The agent's loops, as numbers from the first on, of how many.
     loops: (usize, usize),
     of: usize,
+}
+
+/// Where it goes. No password is ever among it: agents have their own.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AssignedTarget {
+    server: AssignedServer,
+    database: String,
+    user: String,
+}
+
+impl AssignedTarget {
+    fn of(target: &OpenTarget) -> AssignedTarget {
+        let (database, user) = (target.database.clone(), target.endpoint.user.clone());
+        AssignedTarget { server: server(target), database, user }
+    }
+}
+
+/// The data that agents load together.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AssignedData {
+    target: AssignedTarget,
+    workload: String,
+    /// Parameters as typed.
+    typed: Vec<(String, String)>,
+    seed: u64,
+    /// An earlier load may have left something that is not marked.
+    resumed: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -113,9 +145,7 @@ impl<W: Workload> PlannedLoad<'_, W> {
         Ok(AssignedLoad(Assigned {
             plan: RunPlan { fleet: None, ..self.plan.clone() },
             point: self.point,
-            server: server(target),
-            database: target.database.clone(),
-            user: target.endpoint.user.clone(),
+            target: AssignedTarget::of(target),
             asked: self.asked.clone(),
             loaded: self.adapter.loaded.clone(),
             run_seed: self.adapter.run_seed,
@@ -172,6 +202,80 @@ impl LoadMaker for AgentMaker {
             serde_json::from_str(assignment).map_err(|error| format!("its assignment: {error}"))?;
         self.begin(assigned).map_err(|error| error.to_string())
     }
+
+    fn job(&mut self, text: &str) -> Result<Arc<dyn AgentJob>, String> {
+        let assigned: AssignedData = serde_json::from_str(text).map_err(|error| format!("its job: {error}"))?;
+        let loading = || {
+            let chosen = ChosenWorkload::new(&assigned.workload, &assigned.typed, None)?;
+            let endpoint = self.endpoint(&assigned.target)?;
+            Ok(ChunkJob::new(chosen.dataset(assigned.seed), endpoint, assigned.resumed))
+        };
+        let job = loading().map_err(|error: LabError| error.to_string())?;
+        Ok(Arc::new(LoadingJob(job)))
+    }
+}
+
+/// Writes chunks of a load.
+struct LoadingJob(ChunkJob);
+
+impl AgentJob for LoadingJob {
+    fn piece(&self, text: &str) -> Result<u64, String> {
+        let chunk: (usize, u64, u64) = serde_json::from_str(text).map_err(|error| format!("a chunk: {error}"))?;
+        let (table, first, last) = chunk;
+        self.0.write(&Chunk { table, first, last }).map_err(|error| error.to_string())
+    }
+}
+
+/// Loads data with all agents of a fleet, over so many connections of each.
+///
+/// # Errors
+/// As [`load_with`]; an agent that is missing, refuses, or is lost: the next load goes on.
+pub fn load(
+    target: &mut OpenTarget,
+    plan: &FleetPlan,
+    chosen: &ChosenWorkload,
+    data: &LoadedData<'_>,
+    watcher: &mut dyn Watcher,
+) -> Result<LoadSummary, LabError> {
+    let Some(fleet) = join(Some(plan))? else { return Err(LabError::Refused("no fleet is named".to_owned())) };
+    let assigned = AssignedData {
+        target: AssignedTarget::of(target),
+        workload: chosen.name().to_owned(),
+        typed: data.typed.to_vec(),
+        seed: data.seed,
+        resumed: false,
+    };
+    let job = OnceCell::new();
+    let make = |resumed| -> Result<Vec<Box<LoadHand<'_>>>, DataError> {
+        let text = serde_json::to_string(&AssignedData { resumed, ..assigned.clone() }).expect("text and numbers");
+        let begun = fleet.job(&text, &|| false).map_err(of_data)?;
+        let hands = job.get_or_init(|| begun).hands(data.connections);
+        Ok(hands.into_iter().map(of_hand).collect())
+    };
+    Ok(load_with(target, chosen.dataset(data.seed).as_ref(), &LoadHands::Elsewhere(&make), watcher)?)
+}
+
+/// What is loaded, and with how many connections of each agent.
+pub struct LoadedData<'d> {
+    /// Parameters as typed.
+    pub typed: &'d [(String, String)],
+    pub seed: u64,
+    pub connections: usize,
+}
+
+fn of_hand<'h>(mut hand: JobHand<'h>) -> Box<LoadHand<'h>> {
+    Box::new(move |chunk: &Chunk| {
+        let text = serde_json::to_string(&(chunk.table, chunk.first, chunk.last)).expect("numbers");
+        hand.piece(&text).map_err(of_data)
+    })
+}
+
+fn of_data(error: FleetError) -> DataError {
+    match error {
+        FleetError::Refused(text) => DataError::Refused(text),
+        FleetError::Environment(text) => DataError::Environment(text),
+        FleetError::Interrupted => DataError::Interrupted,
+    }
 }
 
 impl AgentMaker {
@@ -182,11 +286,11 @@ impl AgentMaker {
         {
             return Err(LabError::Refused("an assignment that no coordinator of ours gives".to_owned()));
         }
-        let endpoint = self.endpoint(&assigned)?;
+        let endpoint = self.endpoint(&assigned.target)?;
         let typed: Vec<(String, String)> = plan.params.clone().into_iter().collect();
         let of_data = loaded.as_ref().map(|(parameters, seed)| Loaded { parameters, seed: *seed });
         let chosen = ChosenWorkload::new(&plan.workload, &typed, of_data)?;
-        let private = matches!(assigned.server, AssignedServer::Private(_));
+        let private = matches!(assigned.target.server, AssignedServer::Private(_));
         let spec = spec_of(endpoint, private, plan, point);
         // It lasts as long as the agent; one coordinator asks few different things.
         let ask = ask.as_deref().map(known_question).transpose()?;
@@ -194,7 +298,7 @@ impl AgentMaker {
         begin_chosen(spec, &chosen, asked, loaded.as_ref().map(|(_, seed)| *seed), *run_seed)
     }
 
-    fn endpoint(&self, assigned: &Assigned) -> Result<Endpoint, LabError> {
+    fn endpoint(&self, assigned: &AssignedTarget) -> Result<Endpoint, LabError> {
         let reached = match &assigned.server {
             AssignedServer::Private(socket) => self.private(socket)?,
             AssignedServer::External { url, ssl_mode } => self.external(assigned, url, ssl_mode)?,
@@ -212,7 +316,7 @@ impl AgentMaker {
         }
     }
 
-    fn external(&self, assigned: &Assigned, url: &str, ssl_mode: &str) -> Result<Endpoint, LabError> {
+    fn external(&self, assigned: &AssignedTarget, url: &str, ssl_mode: &str) -> Result<Endpoint, LabError> {
         let Target::External(url) = Target::parse(url)? else {
             return Err(LabError::Refused("a target that is no server".to_owned()));
         };

@@ -182,12 +182,14 @@ pub struct LoadArgs {
     pub workload: String,
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Connections that load in parallel; the data do not depend on it.
+    /// Connections that load in parallel, of each agent if there is a fleet; the data do not depend on it.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]
     pub threads: u16,
     /// Seed of the data.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
+    #[command(flatten)]
+    pub fleet: FleetOptions,
     #[command(flatten)]
     pub params: Params,
 }

@@ -1,6 +1,7 @@
 //! Loads a dataset: tables, then rows in chunks by several connections, then indexes, then foreign keys. Each chunk and
 //! its mark are one transaction, so a killed load can continue where it stopped.
 
+pub mod chunk;
 mod prepare;
 mod work;
 mod worker;
@@ -9,12 +10,13 @@ use crate::DataError;
 use crate::dataset::{self, DatasetState};
 use crate::instance::{self, put_back};
 use crate::target::OpenTarget;
+use chunk::{Chunk, ChunkWriter};
 use plimsoll_watch::{Event, LoadProgress, Watcher};
 use plimsoll_wire::text::identifiers;
 use plimsoll_workloads::dataset::Dataset;
 use prepare::{PreparedLoad, prepare};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use work::LoadWork;
 use worker::LoadShared;
@@ -22,6 +24,17 @@ use worker::LoadShared;
 const TICK: Duration = Duration::from_millis(100);
 /// "Duplicate key name": an index that was built before a kill and not marked.
 const INDEX_EXISTS: u16 = 1061;
+
+/// Writes a chunk elsewhere; how many rows it has.
+pub type LoadHand<'h> = dyn FnMut(&Chunk) -> Result<u64, DataError> + Send + 'h;
+
+/// Who writes the chunks of a load. Indexes and keys are made here.
+pub enum LoadHands<'h> {
+    /// So many connections of this process.
+    Here(usize),
+    /// Makes hands elsewhere, once the tables are there; it is told whether an earlier load is continued.
+    Elsewhere(&'h dyn Fn(bool) -> Result<Vec<Box<LoadHand<'h>>>, DataError>),
+}
 
 /// What loading did.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,23 +58,36 @@ impl LoadSummary {
     }
 }
 
-/// Loads `dataset` over `threads` connections. A private server has different settings meanwhile.
+/// Loads `dataset` over `threads` connections of this process, as [`load_with`].
 ///
 /// # Errors
-/// [`DataError::Refused`] if the data, or tables of others, are there already; [`DataError::Environment`] if the server
-/// fails, the disk is too small or a setting cannot be restored; [`DataError::Interrupted`], and then the next load
-/// continues.
+/// As [`load_with`].
 pub fn load(
     target: &mut OpenTarget,
     dataset: &dyn Dataset,
     threads: usize,
     watcher: &mut dyn Watcher,
 ) -> Result<LoadSummary, DataError> {
+    load_with(target, dataset, &LoadHands::Here(threads), watcher)
+}
+
+/// Loads `dataset` with these `hands`. A private server has different settings meanwhile.
+///
+/// # Errors
+/// [`DataError::Refused`] if the data, or tables of others, are there already; [`DataError::Environment`] if the server
+/// fails, the disk is too small or a setting cannot be restored; [`DataError::Interrupted`], and then the next load
+/// continues.
+pub fn load_with(
+    target: &mut OpenTarget,
+    dataset: &dyn Dataset,
+    hands: &LoadHands<'_>,
+    watcher: &mut dyn Watcher,
+) -> Result<LoadSummary, DataError> {
     let started = Instant::now();
     put_back(target)?;
     let prepared = prepare(target, dataset)?;
     let loaded = match instance::change(target, dataset.family()) {
-        Ok(()) => fill(target, dataset, threads, prepared, started, watcher),
+        Ok(()) => fill(target, dataset, hands, prepared, started, watcher),
         Err(error) => Err(error),
     };
     let loaded = match (loaded, put_back(target)) {
@@ -89,7 +115,7 @@ fn analyze(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<(), DataErr
 fn fill(
     target: &OpenTarget,
     dataset: &dyn Dataset,
-    threads: usize,
+    hands: &LoadHands<'_>,
     prepared: PreparedLoad,
     started: Instant,
     watcher: &mut dyn Watcher,
@@ -99,18 +125,19 @@ fn fill(
     let work = LoadWork::new(&tables, after_all.len(), &prepared.done);
     let (rows_before, rows_total) = (work.rows_done, tables.iter().map(|table| table.rows).sum());
     let shared = LoadShared {
-        dataset,
-        tables: &tables,
+        writer: ChunkWriter::new(dataset, &tables, rows_before, prepared.resumed),
         after_all,
         endpoint: target.load_endpoint(),
-        rows: AtomicU64::new(rows_before),
         work: Mutex::new(work),
         stop: AtomicBool::new(false),
-        inserts: AtomicBool::new(false),
-        resumed: prepared.resumed,
+    };
+    let mut workers: Vec<Option<Box<LoadHand<'_>>>> = match hands {
+        LoadHands::Here(threads) => (0..(*threads).max(1)).map(|_| None).collect(),
+        LoadHands::Elsewhere(make) => make(prepared.resumed)?.into_iter().map(Some).collect(),
     };
     let failure = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(|| shared.worker())).collect();
+        let workers: Vec<_> =
+            workers.iter_mut().map(|hand| scope.spawn(|| shared.worker(hand.as_deref_mut()))).collect();
         while workers.iter().any(|worker| !worker.is_finished()) {
             std::thread::sleep(TICK);
             if watcher.interrupted() {
@@ -118,7 +145,7 @@ fn fill(
             }
             let doing = shared.work.lock().map_or("rows", |work| work.doing());
             // What was there before is an estimate.
-            let rows = shared.rows.load(Ordering::Relaxed).min(rows_total);
+            let rows = shared.writer.rows.load(Ordering::Relaxed).min(rows_total);
             watcher.tell(Event::Load(LoadProgress {
                 doing,
                 rows,
@@ -135,11 +162,11 @@ fn fill(
         Some(error) => Err(error),
         None if watcher.interrupted() => Err(DataError::Interrupted),
         None => Ok(LoadSummary {
-            rows: shared.rows.into_inner(),
+            rows: shared.writer.rows.into_inner(),
             rows_before,
             elapsed: started.elapsed(),
             resumed: prepared.resumed,
-            method: if shared.inserts.into_inner() { "INSERT" } else { "LOAD DATA LOCAL" },
+            method: if shared.writer.inserts.into_inner() { "INSERT" } else { "LOAD DATA LOCAL" },
             without_routines: prepared.without_routines,
         }),
     }

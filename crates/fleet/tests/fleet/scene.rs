@@ -1,6 +1,8 @@
 //! A broker, agents as threads of the test, and loads that replay tallies.
 
-use plimsoll_fleet::{AgentFacts, AgentNews, Fleet, FleetBuild, FleetLoad, FleetWish, LoadMaker, LoopRange, serve};
+use plimsoll_fleet::{
+    AgentFacts, AgentJob, AgentNews, Fleet, FleetBuild, FleetLoad, FleetWish, LoadMaker, LoopRange, serve,
+};
 use plimsoll_load::assembly::{Assembly, WholeSecond};
 use plimsoll_load::recorder::{LoopTotals, Served};
 use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, LocalLoad, Readiness, Spent};
@@ -191,6 +193,20 @@ impl LoadMaker for Replays {
         let loops = assignment.split_whitespace().map(str::parse).collect::<Result<_, _>>();
         let loops = loops.map_err(|_| format!("{assignment:?} names no loops"))?;
         Ok(Replay::of(self.script, loops, self.started_at.clone()))
+    }
+
+    fn job(&mut self, text: &str) -> Result<Arc<dyn AgentJob>, String> {
+        if text == "lengths" { Ok(Arc::new(Lengths)) } else { Err(format!("{text:?} is no job")) }
+    }
+}
+
+/// Counts letters, and takes a while for it.
+struct Lengths;
+
+impl AgentJob for Lengths {
+    fn piece(&self, text: &str) -> Result<u64, String> {
+        thread::sleep(Duration::from_millis(20));
+        if text == "no" { Err("it says no".to_owned()) } else { Ok(text.len() as u64) }
     }
 }
 

@@ -3,11 +3,11 @@
 use super::{DONE, chosen, target};
 use crate::args::LoadArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_data::DataError;
 use plimsoll_data::load::load;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
+use plimsoll_lab::fleet::{self, LoadedData};
 
 pub fn run(args: LoadArgs) -> anyhow::Result<u8> {
     let chosen = chosen(&args.workload, &args.params.0, None)?;
@@ -15,13 +15,22 @@ pub fn run(args: LoadArgs) -> anyhow::Result<u8> {
     let mut progress = Progress::new(0)?;
     let home = Home::from_env().map_err(LabError::from)?;
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
-    let data = chosen.dataset(args.seed);
-    let loaded = load(&mut target, data.as_ref(), usize::from(args.threads), &mut progress);
+    let connections = usize::from(args.threads);
+    let loaded = match args.fleet.plan() {
+        Some(plan) => {
+            let data = LoadedData { typed: &args.params.0, seed: args.seed, connections };
+            fleet::load(&mut target, &plan, &chosen, &data, &mut progress)
+        }
+        None => {
+            let data = chosen.dataset(args.seed);
+            load(&mut target, data.as_ref(), connections, &mut progress).map_err(LabError::from)
+        }
+    };
     progress.clear();
     let loaded = match loaded {
-        Err(DataError::Interrupted) => {
+        Err(LabError::Interrupted) => {
             terminal::note("interrupted; the same command continues where it stopped");
-            return Err(DataError::Interrupted.into());
+            return Err(LabError::Interrupted.into());
         }
         other => other?,
     };

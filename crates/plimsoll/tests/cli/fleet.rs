@@ -195,7 +195,7 @@ fn an_agent_that_is_killed_is_lost_and_named_and_one_that_was_stopped_is_not() {
     let running = measuring(&run(60, ""));
     signal_process(fleet.pid("a2"), Signal::KILL);
     let since = Instant::now();
-    running.end().refuses(3, &["the agent a2 is lost", "no heartbeat either"]);
+    running.end().exits(3).tells(&["the agent a2 is lost", "no heartbeat either"]);
     assert!(since.elapsed() < Duration::from_secs(40), "it does not go on to the end");
 }
 
@@ -298,4 +298,24 @@ fn agents_are_started_over_ssh_with_keys_of_their_own_and_leave_nothing_there() 
     assert!(Path::new(&directory).exists());
     run(plimsoll(lab.home(), "fleet down")).exits(0);
     assert!(!Path::new(&directory).exists(), "{directory} is left");
+}
+
+#[test]
+fn agents_load_the_same_data_and_a_killed_load_goes_on() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.up("");
+    let data = "oltp_read_write --tables 3 --table-size 20000 --seed 5";
+    lab.does(&format!("load {data} --database here"));
+    let here = lab.checksums("here", 3);
+    let Some(fleet) = Fleet::up(&lab, 4) else { return };
+    fleet.does(&format!("load {data} --database there"));
+    assert_eq!(lab.checksums("there", 3), here);
+    let mut running = fleet.begins(&format!("load {data} --database again --threads 1"));
+    lab.wait_until_loaded(&mut running, "again", 2);
+    running.kill();
+    fleet.does(&format!("load {data} --database again"));
+    assert_eq!(lab.checksums("again", 3), here);
+    let mut elsewhere = plimsoll(lab.home(), "load oltp_read_write --table-size 10 --database none --fleet");
+    elsewhere.arg("nats://127.0.0.1:1").arg(format!("--target=private:{}", lab.server().display()));
+    run(elsewhere).refuses(3, &["nats://127.0.0.1:1"]);
 }
