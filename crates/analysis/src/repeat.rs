@@ -46,11 +46,7 @@ pub fn run(plan: &RunPlan, is_quickstart: bool, parameters_of: ParametersOf) -> 
     if plan.loops != 1 {
         option("loops", plan.loops.to_string());
     }
-    if let Some(FleetPlan { broker, agents, tolerate_lost }) = &plan.fleet {
-        option("fleet", broker.to_string());
-        agents.iter().for_each(|agents| option("agents", agents.to_string()));
-        (*tolerate_lost > 0).then(|| option("tolerate-lost", tolerate_lost.to_string()));
-    }
+    plan.fleet.iter().flat_map(of_fleet).for_each(|(name, value)| option(name, value));
     if is_quickstart {
         // The number of tables is its own.
         params(plan, &known)
@@ -78,6 +74,15 @@ pub fn run(plan: &RunPlan, is_quickstart: bool, parameters_of: ParametersOf) -> 
         if is_quickstart { vec!["quickstart".to_owned()] } else { vec!["run".to_owned(), operand(&plan.workload)] };
     words.splice(1..1, command);
     words.join(" ")
+}
+
+/// Who makes the load.
+fn of_fleet(fleet: &FleetPlan) -> Vec<(&'static str, String)> {
+    let FleetPlan { broker, agents, tolerate_lost } = fleet;
+    let mut options = vec![("fleet", broker.to_string())];
+    options.extend(agents.map(|agents| ("agents", agents.to_string())));
+    options.extend((*tolerate_lost > 0).then(|| ("tolerate-lost", tolerate_lost.to_string())));
+    options
 }
 
 /// Of a run as sysbench takes it. A password that was typed is not recorded.
@@ -183,6 +188,7 @@ fn listed<T: ToString>(values: impl Iterator<Item = T>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_plan::broker::BrokerAddress;
 
     use plimsoll_model::LoadPoint;
     use std::process::Command;
@@ -249,6 +255,14 @@ mod tests {
                 && line.contains("--outage-limit 5s --ignore-errors 1062,1213"),
             "{line}"
         );
+    }
+
+    #[test]
+    fn a_load_of_agents_is_theirs_again() {
+        let broker = BrokerAddress::parse("tls://b.example:4222?key=/k&ca=/c").expect("an address");
+        let fleet = Some(FleetPlan { broker, agents: Some(4), tolerate_lost: 1 });
+        let line = of(&RunPlan { fleet, ..plan("private") }, false);
+        assert!(line.contains(" --fleet 'tls://b.example:4222?key=/k&ca=/c' --agents 4 --tolerate-lost 1 "), "{line}");
     }
 
     #[test]

@@ -24,6 +24,8 @@ const LETS_GO: Duration = Duration::from_secs(30);
 /// All clocks are known within this time, or are not.
 const CLOCKS: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(50);
+/// The longest name of a machine (hostname(7)), bytes.
+const LONGEST_MACHINE: usize = 255;
 
 /// What is wanted of a fleet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,6 +141,9 @@ impl Fleet {
         // One of another version may say it in other words.
         let hello: Hello = message::read(&letter.body)
             .map_err(|why| refuse(format!("it is of another build than this Plimsoll, {}: {why}", self.wish.build)))?;
+        if hello.machine.len() > LONGEST_MACHINE {
+            return Err(refuse(format!("the name of its machine has {} bytes", hello.machine.len())));
+        }
         let before = self.members.borrow_mut().insert(name.to_owned(), hello.clone());
         match before {
             Some(other) if other.incarnation != hello.incarnation => Err(refuse(format!(

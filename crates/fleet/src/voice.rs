@@ -182,7 +182,10 @@ impl Voice {
             cpus: seen(machine.own),
             foreign_cpus: seen(machine.foreign),
             clock_bound_us: self.clock.map_or(0.0, |clock| us(clock.bound_ns as f64)),
-            clock_drift_us: self.clock.zip(self.clock_now).map(|(then, now)| us((now.ahead_ns - then.ahead_ns) as f64)),
+            clock_drift_us: self
+                .clock
+                .zip(self.clock_now)
+                .map(|(then, now)| us(now.ahead_ns.saturating_sub(then.ahead_ns) as f64)),
             lost,
         }
     }
@@ -202,5 +205,106 @@ impl Window {
         self.loop_cpu_ns = self.loop_cpu_ns.saturating_add(counters.loop_cpu_ns);
         self.ns = self.ns.saturating_add(tally.end_ns - tally.start_ns);
         self.lag_ns = self.lag_ns.max(counters.lag_ns_max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{FleetBuild, Hello, parts};
+    use plimsoll_load::recorder::LoopTotals;
+    use plimsoll_load::tally::{Names, record};
+    use plimsoll_load::window::Limit;
+    use plimsoll_model::samples::HostSample;
+    use proptest::prelude::*;
+
+    fn names() -> Names {
+        Names { transactions: &["pay"], statements: vec!["select"], counters: &[] }
+    }
+
+    fn facts() -> LoadFacts {
+        let limit = Limit::Time(SECOND_NS);
+        LoadFacts { names: names(), loops: 2, tellers: 1, open_loop: false, warmup_ns: 0, limit }
+    }
+
+    fn voice() -> Voice {
+        let hello = Hello {
+            incarnation: 7,
+            build: FleetBuild::of("1"),
+            machine: "m".to_owned(),
+            boot: "b".to_owned(),
+            cpus: 2,
+            ceiling: Some(1e5),
+            trial: None,
+        };
+        let share = LoopRange { loops: 0..2, of: 2 };
+        Voice::new(Member { name: "a1".to_owned(), hello }, share, Duration::ZERO)
+    }
+
+    /// Everything that a load says, as letters.
+    fn letters() -> Vec<ToldLetter> {
+        let mut tally = Tally::new(names().shape());
+        (tally.phase, tally.end_ns) = (Phase::Measure, SECOND_NS);
+        tally.counters.queries = 50;
+        record(&mut tally.statements[0].latency, 5_000);
+        let host = Some(HostSample { seconds: 1.0, idle: 0.25, ..HostSample::default() });
+        let second = MachineSecond { end_ns: SECOND_NS, cpu_us: 500_000, waited_us: None, host };
+        let words = [
+            Word::Head(lines::head(&facts())),
+            Word::Machine(Box::new(second)),
+            Word::Event(lines::write(&LoadEvent::Interval(Box::new(tally)))),
+            Word::Event(lines::write(&LoadEvent::Drained(LoopTotals::new(names().shape())))),
+        ];
+        let texts = words.iter().map(Word::text);
+        let all: Vec<String> =
+            texts.flat_map(|text| parts(&text).map(|(part, _)| part.to_owned()).collect::<Vec<_>>()).collect();
+        let letter = |(number, text)| ToldLetter { trial: "t".to_owned(), incarnation: 7, number, text, more: false };
+        (0..).zip(all).map(letter).collect()
+    }
+
+    #[test]
+    fn each_letter_counts_once_and_in_its_turn() {
+        let (mut voice, letters) = (voice(), letters());
+        assert_eq!(voice.hear(letters[1].clone(), &facts()), Ok(HeardWord::Gap));
+        for letter in &letters {
+            assert!(voice.hear(letter.clone(), &facts()).is_ok());
+            assert_eq!(voice.hear(letter.clone(), &facts()), Ok(HeardWord::Nothing), "a second time");
+        }
+        let point = voice.point(None);
+        assert_eq!((point.queries, point.of_ceiling, point.cpus), (50, Some(50.0 / 2e5), Some(0.5)));
+        assert_eq!(point.foreign_cpus, Some(1.0), "of 2 CPUs 1.5 were busy");
+        let late = ToldLetter { number: voice.next, ..letters[2].clone() };
+        assert!(voice.hear(late, &facts()).unwrap_err().contains("drained"));
+    }
+
+    #[test]
+    fn what_is_not_of_this_load_is_an_error() {
+        let letters = letters();
+        let first = |text: &str| voice().hear(ToldLetter { text: text.to_owned(), ..letters[0].clone() }, &facts());
+        assert!(first(&letters[2].text).unwrap_err().contains("before it says which"));
+        assert!(first(&letters[0].text.replace("\"loops\":2", "\"loops\":3")).unwrap_err().contains("it has 3 loops"));
+        assert!(first("shout").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_heard_or_refused(
+            which in 0usize..4, at in any::<prop::sample::Index>(), length in 0usize..30, text in "[ -~]{0,30}"
+        ) {
+            let mut voice = voice();
+            for (number, letter) in letters().into_iter().enumerate() {
+                let mut letter = letter;
+                if number == which {
+                    let from = at.index(letter.text.len());
+                    let to = (from + length).min(letter.text.len());
+                    letter.text.replace_range(from..to, &text);
+                }
+                if voice.hear(letter, &facts()).is_err() {
+                    break;
+                }
+            }
+            let point = voice.point(None);
+            prop_assert!(serde_json::to_string(&point).is_ok());
+        }
     }
 }
