@@ -43,9 +43,7 @@ pub fn run(plan: &RunPlan, is_quickstart: bool, parameters_of: ParametersOf) -> 
     if is_quickstart || plan.rounds != 1 {
         option("rounds", plan.rounds.to_string());
     }
-    if plan.loops != 1 {
-        option("loops", plan.loops.to_string());
-    }
+    (plan.loops != 1).then(|| option("loops", plan.loops.to_string()));
     plan.fleet.iter().flat_map(of_fleet).for_each(|(name, value)| option(name, value));
     if is_quickstart {
         // The number of tables is its own.
