@@ -57,9 +57,23 @@ impl<'d> ChunkWriter<'d> {
     /// # Errors
     /// Those of the server.
     pub fn write(&self, control: &mut Control, chunk: &Chunk) -> Result<(), DataError> {
-        self.rows(control, chunk)?;
         let Chunk { table, first, last } = *chunk;
-        self.mark(control, &Task::Chunk { table, first, last }.part(self.tables))
+        let part = Task::Chunk { table, first, last }.part(self.tables);
+        match self.rows(control, chunk) {
+            Ok(()) => self.mark(control, &part),
+            // Hands of a load whose coordinator was killed may have been at it still.
+            Err(_) if self.is_marked(control, &part) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives up what was begun; whether somebody else has written this part meanwhile.
+    fn is_marked(&self, control: &mut Control, part: &str) -> bool {
+        if control.run("ROLLBACK").is_err() {
+            return false;
+        }
+        let marker = dataset::marker(control, self.dataset.family()).ok().flatten();
+        marker.is_some_and(|marker| marker.done.contains(part))
     }
 
     /// Commits what was done, with the mark of a part.

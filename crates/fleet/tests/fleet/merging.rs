@@ -3,12 +3,14 @@
 use crate::scene::{Outcome, Scene, Script, follow};
 use plimsoll_fleet::message::{self, ToldLetter, Word};
 use plimsoll_load::lines;
+use plimsoll_load::seed::Rng;
 use plimsoll_load::source::{LoadEvent, LoadSource};
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::SECOND_NS;
 use plimsoll_testkit::broker::Broker;
 use std::fs;
-use std::time::Duration;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{Duration, Instant};
 
 const PACE: Duration = Duration::from_millis(100);
 
@@ -109,6 +111,38 @@ fn a_broker_that_is_killed_loses_nothing_and_doubles_nothing() {
         is_whole(&outcome, &script);
         load.finish();
     }
+}
+
+#[test]
+#[ignore = "twenty kills: `make test-all`"]
+fn a_broker_that_is_killed_at_twenty_random_moments_loses_nothing() {
+    const KILLS: usize = 20;
+    let seed = RandomState::new().build_hasher().finish();
+    println!("seed of the kills: {seed}");
+    let mut random = Rng::new(seed, 0, 0);
+    let Some(mut scene) = Scene::of(Script::of(8, 400, Duration::from_millis(50))) else { return };
+    let script = scene.script;
+    let _agents = scene.agents(4);
+    let fleet = scene.fleet(4, 0);
+    let mut load = scene.begin(&fleet, 4);
+    let (mut kills, mut next) = (0, Instant::now());
+    let outcome = follow(&mut load, |seconds| {
+        if seconds == 0 || kills == KILLS || Instant::now() < next {
+            return;
+        }
+        scene.broker.kill();
+        std::thread::sleep(Duration::from_millis(random.between(0, 400)));
+        // Every fifth time its disk is lost as well.
+        if kills % 5 == 4 {
+            scene.broker.forget();
+        }
+        scene.broker.begin();
+        kills += 1;
+        next = Instant::now() + Duration::from_millis(random.between(0, 700));
+    });
+    assert_eq!(kills, KILLS);
+    is_whole(&outcome, &script);
+    load.finish();
 }
 
 #[test]

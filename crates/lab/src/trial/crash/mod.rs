@@ -229,8 +229,8 @@ fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabEr
 /// Whether the data directory of the server is still there, and can be read.
 fn has_its_data(setup: &ServerSetup) -> Result<(), LabError> {
     let data = setup.directories.data.data();
-    let read = fs::read_dir(&data).and_then(|entries| entries.map(|entry| entry?.metadata().map(drop)).collect());
-    read.map_err(|error: std::io::Error| environment(format!("{}: {error}", data.display())))
+    let read = fs::read_dir(&data).and_then(|mut entries| entries.try_for_each(|entry| entry?.metadata().map(drop)));
+    read.map_err(|error| environment(format!("{}: {error}", data.display())))
 }
 
 /// Starts the server again on what is left.
