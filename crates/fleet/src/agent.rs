@@ -128,7 +128,7 @@ struct Agent<'a, M: LoadMaker> {
     inbox: Receiver<Letter>,
     /// Where its clock begins.
     epoch: Instant,
-    /// The trial that it is being asked to prepare, and as much of the assignment as has come.
+    /// The trial or job that it is being given, and as much of its text as has come.
     asked: Option<(String, String)>,
     part: Option<Part<M::Load>>,
     job: Option<(String, Arc<dyn AgentJob>)>,
@@ -196,7 +196,7 @@ impl<M: LoadMaker> Agent<'_, M> {
 
     fn ordered(&mut self, order: AgentOrder) -> AgentAnswer {
         match order {
-            AgentOrder::Prepare { trial, text, more } => self.prepare(trial, &text, more),
+            AgentOrder::Prepare { trial, text, more } => self.given(trial, &text, more, Self::begin_part),
             AgentOrder::Start { trial, at_ns } => match &mut self.part {
                 Some(part) if part.trial == trial => {
                     part.start_at(self.epoch + Duration::from_nanos(at_ns));
@@ -212,7 +212,7 @@ impl<M: LoadMaker> Agent<'_, M> {
                 }
                 AgentAnswer::Done
             }
-            AgentOrder::Job { job, text, more } => self.get_ready(job, &text, more),
+            AgentOrder::Job { job, text, more } => self.given(job, &text, more, Self::begin_job),
             AgentOrder::JobIsOver { job } => {
                 self.job.take_if(|(at, _)| *at == job);
                 AgentAnswer::Done
@@ -221,26 +221,37 @@ impl<M: LoadMaker> Agent<'_, M> {
         }
     }
 
-    fn get_ready(&mut self, job: String, text: &str, more: bool) -> AgentAnswer {
+    /// Begins what it is given, once all of its text is there.
+    fn given(
+        &mut self,
+        name: String,
+        text: &str,
+        more: bool,
+        begin: fn(&mut Self, &str, &str) -> Result<(), String>,
+    ) -> AgentAnswer {
         if let Some(part) = &self.part {
             return AgentAnswer::Busy(part.trial.clone());
         }
-        let text = match self.whole(&job, text, more) {
-            Ok(Some(text)) => text,
+        let whole = match self.whole(&name, text, more) {
+            Ok(Some(whole)) => whole,
             Ok(None) => return AgentAnswer::Done,
             Err(why) => return AgentAnswer::Refused(why),
         };
-        match self.maker.job(&text) {
-            Ok(made) => {
-                self.job = Some((job.clone(), made));
-                (self.say)(AgentNews::Prepares { trial: job });
+        match begin(self, &name, &whole) {
+            Ok(()) => {
+                (self.say)(AgentNews::Prepares { trial: name });
                 AgentAnswer::Done
             }
             Err(why) => {
-                (self.say)(AgentNews::Refuses { trial: job, why: why.clone() });
+                (self.say)(AgentNews::Refuses { trial: name, why: why.clone() });
                 AgentAnswer::Refused(why)
             }
         }
+    }
+
+    fn begin_job(&mut self, job: &str, text: &str) -> Result<(), String> {
+        self.job = Some((job.to_owned(), self.maker.job(text)?));
+        Ok(())
     }
 
     /// Does a piece beside everything else; `None` if it is answered later.
@@ -271,33 +282,13 @@ impl<M: LoadMaker> Agent<'_, M> {
         Ok(Some(whole))
     }
 
-    fn prepare(&mut self, trial: String, text: &str, more: bool) -> AgentAnswer {
-        if let Some(part) = &self.part {
-            return AgentAnswer::Busy(part.trial.clone());
-        }
-        let assignment = match self.whole(&trial, text, more) {
-            Ok(Some(assignment)) => assignment,
-            Ok(None) => return AgentAnswer::Done,
-            Err(why) => return AgentAnswer::Refused(why),
-        };
-        match self.begin(&trial, &assignment) {
-            Ok(part) => {
-                self.part = Some(part);
-                self.trouble = None;
-                (self.say)(AgentNews::Prepares { trial });
-                AgentAnswer::Done
-            }
-            Err(why) => {
-                (self.say)(AgentNews::Refuses { trial, why: why.clone() });
-                AgentAnswer::Refused(why)
-            }
-        }
-    }
-
-    fn begin(&mut self, trial: &str, assignment: &str) -> Result<Part<M::Load>, String> {
+    fn begin_part(&mut self, trial: &str, assignment: &str) -> Result<(), String> {
         let load = self.maker.make(assignment)?;
-        Part::begin(load, trial, self.facts, self.link.clone())
-            .map_err(|error| format!("what the load tells cannot be kept in {}: {error}", self.facts.spools.display()))
+        let part = Part::begin(load, trial, self.facts, self.link.clone()).map_err(|error| {
+            format!("what the load tells cannot be kept in {}: {error}", self.facts.spools.display())
+        })?;
+        (self.part, self.trouble) = (Some(part), None);
+        Ok(())
     }
 
     /// Tells again what was told of a trial, be it one of an earlier incarnation.

@@ -1,6 +1,6 @@
 //! The coordinator: who of a fleet is there, and who is given which part of a load.
 
-use crate::clock::{ClockExchange, EXCHANGES, best};
+use crate::clock::{ClockExchange, EXCHANGES, Offset, best};
 use crate::error::FleetError;
 use crate::link::{BrokerLink, Letter};
 use crate::member::Member;
@@ -236,24 +236,20 @@ impl Fleet {
         self.inbox.recv_timeout(wait).ok()
     }
 
-    /// How far the clock of each may be misjudged, nanoseconds; `None` of one that does not say what time it is.
-    pub fn clocks(&self, members: &[Member]) -> Vec<Option<u64>> {
-        let epoch = Instant::now();
+    /// How far the clock of each is ahead of ours, which begins at `epoch`; `None` of one that does not say what time it is.
+    /// What else comes meanwhile is given to `other`.
+    pub fn clocks(&self, members: &[Member], epoch: Instant, other: &mut dyn FnMut(Letter)) -> Vec<Option<Offset>> {
+        let asked = Instant::now();
         let clocks: Vec<String> = members.iter().map(|member| subject::clock(&member.name)).collect();
         clocks.iter().for_each(|clock| self.link.ask_later(clock, Vec::new(), EXCHANGES, &self.sender));
         let mut found: Vec<Vec<ClockExchange>> = vec![Vec::new(); members.len()];
-        while found.iter().any(|found| found.len() < EXCHANGES) && epoch.elapsed() < CLOCKS {
+        while found.iter().any(|found| found.len() < EXCHANGES) && asked.elapsed() < CLOCKS {
             let Some(letter) = self.letter(LOOK) else { continue };
-            if let Some(at) = clocks.iter().position(|clock| *clock == letter.subject) {
-                found[at].extend(ClockExchange::of(&letter, epoch).ok().flatten());
+            match clocks.iter().position(|clock| *clock == letter.subject) {
+                Some(at) => found[at].extend(ClockExchange::of(&letter, epoch).ok().flatten()),
+                None => other(letter),
             }
         }
-        found.into_iter().map(|found| best(found).map(|offset| offset.bound_ns)).collect()
-    }
-
-    /// Tells all agents to leave.
-    pub fn dismiss(&self) {
-        self.call(&Call::Leave);
-        self.link.flush();
+        found.into_iter().map(best).collect()
     }
 }

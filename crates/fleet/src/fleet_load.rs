@@ -1,6 +1,6 @@
 //! A load that agents make, heard as one: from the start in common to the last of them that is drained.
 
-use crate::clock::{self, ClockExchange, EXCHANGES, Offset, WORST_NS};
+use crate::clock::{ClockExchange, Offset, WORST_NS};
 use crate::coordinator::Fleet;
 use crate::error::FleetError;
 use crate::link::Letter;
@@ -34,7 +34,7 @@ pub struct FleetLoad<'f> {
     trial: String,
     facts: LoadFacts,
     voices: Vec<Voice>,
-    /// HeardWord and not yet told.
+    /// Heard and not yet told.
     events: VecDeque<LoadEvent>,
     /// Where our own clock begins.
     epoch: Instant,
@@ -99,11 +99,6 @@ impl<'f> FleetLoad<'f> {
             called: None,
             pinged: epoch,
         }
-    }
-
-    /// The name of its trial, which those of its spools begin with.
-    pub fn trial(&self) -> &str {
-        &self.trial
     }
 
     fn now(&self) -> Duration {
@@ -281,25 +276,14 @@ impl<'f> FleetLoad<'f> {
         Ok(at)
     }
 
-    /// Asks every agent what time it is, until each has answered often enough.
+    /// Judges how far the clock of each agent is ahead, and that it is known well enough.
     fn judge_clocks(&mut self) -> Result<(), String> {
-        for voice in &self.voices {
-            let clock = subject::clock(&voice.member.name);
-            self.fleet.link.ask_later(&clock, Vec::new(), EXCHANGES, &self.fleet.sender);
-        }
-        let until = Instant::now() + START_IN;
-        let mut exchanges: Vec<Vec<ClockExchange>> = vec![Vec::new(); self.voices.len()];
-        while exchanges.iter().any(|found| found.len() < EXCHANGES) && Instant::now() < until {
-            let Some(letter) = self.fleet.letter(LOOK) else { continue };
-            let place = self.voices.iter().position(|voice| letter.subject == subject::clock(&voice.member.name));
-            match place {
-                Some(at) => exchanges[at].extend(ClockExchange::of(&letter, self.epoch)?),
-                None => self.take(letter),
-            }
-        }
-        for (voice, found) in self.voices.iter_mut().zip(exchanges) {
+        let (fleet, epoch) = (self.fleet, self.epoch);
+        let members: Vec<Member> = self.voices.iter().map(|voice| voice.member.clone()).collect();
+        let found = fleet.clocks(&members, epoch, &mut |letter| self.take(letter));
+        for (voice, found) in self.voices.iter_mut().zip(found) {
             let name = &voice.member.name;
-            voice.clock = clock::best(found);
+            voice.clock = found;
             match voice.clock {
                 Some(Offset { bound_ns, .. }) if bound_ns <= WORST_NS => {}
                 Some(Offset { bound_ns, .. }) => {

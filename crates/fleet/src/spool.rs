@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 /// The letters of one trial, as one file: one line of JSON each.
 #[derive(Debug)]
 pub struct Spool {
-    path: PathBuf,
     file: File,
     trial: String,
     incarnation: u64,
@@ -27,7 +26,7 @@ impl Spool {
         fs::create_dir_all(directory)?;
         let path = directory.join(name(trial, incarnation));
         let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&path)?;
-        Ok(Spool { path, file, trial: trial.to_owned(), incarnation, begins: vec![0] })
+        Ok(Spool { file, trial: trial.to_owned(), incarnation, begins: vec![0] })
     }
 
     /// How many letters there are.
@@ -68,11 +67,6 @@ impl Spool {
         let mut line = vec![0; (to - from - 1) as usize];
         self.file.read_exact_at(&mut line, *from)?;
         Ok(Some(line))
-    }
-
-    /// Removes what is recorded elsewhere.
-    pub fn remove(self) {
-        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -142,10 +136,11 @@ mod tests {
     fn half_a_letter_is_none_and_a_trial_leads_nowhere_else() {
         let home = tempfile::tempdir().unwrap();
         let mut spool = Spool::create(home.path(), "../../t/\u{0}", 1).unwrap();
-        assert_eq!(spool.path.parent(), Some(home.path()));
+        let path = home.path().join(name("../../t/\u{0}", 1));
+        assert_eq!(path.parent(), Some(home.path()));
         spool.write(&Word::Event("one".to_owned())).unwrap();
-        let whole = fs::read(&spool.path).unwrap();
-        fs::write(&spool.path, [&whole[..], &whole[..whole.len() / 2]].concat()).unwrap();
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, [&whole[..], &whole[..whole.len() / 2]].concat()).unwrap();
         assert_eq!(left_of(home.path(), "../../t/\u{0}").unwrap().len(), 1);
         assert!(Spool::create(home.path(), "../../t/\u{0}", 1).is_err(), "one incarnation has a trial once");
     }

@@ -114,8 +114,9 @@ fn status(place: &OwnPlace, fleet: Option<BrokerAddress>, json: bool) -> anyhow:
     };
     let fleet = joined(address.clone())?;
     let members = fleet.roll_call().map_err(LabError::from)?;
-    let clocks = fleet.clocks(&members);
-    let seen: Vec<Seen> = members.iter().zip(clocks).map(|(member, bound)| Seen::of(member, bound)).collect();
+    let clocks = fleet.clocks(&members, Instant::now(), &mut |_| {});
+    let bounds = clocks.into_iter().map(|clock| clock.map(|clock| clock.bound_ns));
+    let seen: Vec<Seen> = members.iter().zip(bounds).map(|(member, bound)| Seen::of(member, bound)).collect();
     if json {
         return Ok(terminal::json(&seen)?);
     }
