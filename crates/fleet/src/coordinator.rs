@@ -45,7 +45,7 @@ pub struct Fleet {
     inbox: Receiver<Letter>,
     pub(crate) wish: FleetWish,
     /// What the names of its trials begin with: nobody else's do.
-    id: String,
+    pub(crate) id: String,
     trials: Cell<u32>,
     members: RefCell<BTreeMap<String, Hello>>,
 }

@@ -6,7 +6,7 @@ use crate::error::FleetError;
 use crate::link::Letter;
 use crate::member::{LoopRange, Member};
 use crate::message::{self, AgentAnswer, AgentOrder, Call, Heartbeat, Hello, ToldLetter};
-use crate::roster::AgentStanding;
+use crate::roster::{AgentStanding, Hearing};
 use crate::subject;
 use crate::voice::{HeardWord, Voice};
 use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Spent};
@@ -15,9 +15,12 @@ use plimsoll_model::summary::AgentPoint;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How often agents are told that somebody follows their load, and are asked what time it is.
+/// How often agents are told that somebody follows their load, and what is said comes back to us, and are asked what time
+/// it is.
 const FOLLOWED: Duration = Duration::from_millis(500);
 const PING: Duration = Duration::from_secs(1);
+/// A broker that gives nothing back for so long does not come back in time.
+const DEAF_FOR: Duration = Duration::from_secs(60);
 /// From the order to start to the start.
 const START_IN: Duration = Duration::from_secs(2);
 /// All have to have accepted it by then.
@@ -38,6 +41,7 @@ pub struct FleetLoad<'f> {
     events: VecDeque<LoadEvent>,
     /// Where our own clock begins.
     epoch: Instant,
+    hearing: Hearing,
     has_started: bool,
     is_finished: bool,
     lost: usize,
@@ -93,6 +97,7 @@ impl<'f> FleetLoad<'f> {
             voices,
             events: VecDeque::new(),
             epoch,
+            hearing: Hearing::new(Duration::ZERO),
             has_started: false,
             is_finished: false,
             lost: 0,
@@ -110,6 +115,8 @@ impl<'f> FleetLoad<'f> {
         if self.called.is_none_or(|called| called.elapsed() >= FOLLOWED) {
             self.called = Some(Instant::now());
             self.fleet.call(&Call::Followed { trial: self.trial.clone() });
+            // Stored as what agents tell: it comes back as theirs does.
+            self.fleet.link.tell(&subject::told(&self.fleet.id), Vec::new());
         }
         if self.has_started && self.pinged.elapsed() >= PING {
             self.pinged = Instant::now();
@@ -118,17 +125,27 @@ impl<'f> FleetLoad<'f> {
             }
         }
         let now = self.now();
-        if !self.fleet.link.is_up() {
+        let listened = self.hearing.look(now);
+        let deaf = self.hearing.deaf(now);
+        if !self.fleet.link.is_up() || deaf.is_some() {
             // Nobody is lost because nobody can be heard.
-            self.voices.iter_mut().for_each(|voice| voice.attendance.is_excused(now));
-            return;
+            self.voices.iter_mut().for_each(|voice| voice.attendance.is_excused(listened));
+            return self.is_deaf(deaf.unwrap_or_default());
         }
         for at in 0..self.voices.len() {
             let voice = &mut self.voices[at];
-            if !voice.is_drained && voice.attendance.judge(now) && voice.attendance.is_lost() {
+            if !voice.is_drained && voice.attendance.judge(listened) && voice.attendance.is_lost() {
                 self.is_lost(at);
             }
-            self.ask_again(at, now);
+            self.ask_again(at, listened);
+        }
+    }
+
+    /// A broker that is gone for good ends the load; what was heard counts.
+    fn is_deaf(&mut self, silence: Duration) {
+        if silence > DEAF_FOR {
+            let why = format!("the broker has given nothing back for {} s", silence.as_secs());
+            (0..self.voices.len()).for_each(|at| self.lose(at, &why));
         }
     }
 
@@ -175,6 +192,9 @@ impl<'f> FleetLoad<'f> {
 
     fn take(&mut self, letter: Letter) {
         let agent = subject::agent(&letter.subject).to_owned();
+        if letter.subject == subject::told(&self.fleet.id) {
+            return self.hearing.echoes(self.now());
+        }
         let Some(at) = self.voices.iter().position(|voice| voice.member.name == agent) else { return };
         let taken = match () {
             () if letter.subject == subject::told(&agent) => self.told(at, &letter),
@@ -190,7 +210,7 @@ impl<'f> FleetLoad<'f> {
 
     fn told(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
         let told: ToldLetter = message::read(&letter.body)?;
-        let (now, voice) = (self.now(), &mut self.voices[at]);
+        let (now, voice) = (self.hearing.listened(), &mut self.voices[at]);
         let is_ours = told.trial == self.trial && told.incarnation == voice.member.hello.incarnation;
         if !is_ours || voice.attendance.is_lost() {
             return Ok(());
@@ -220,7 +240,7 @@ impl<'f> FleetLoad<'f> {
 
     fn beats(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
         let beat: Heartbeat = message::read(&letter.body)?;
-        let (now, voice) = (self.now(), &mut self.voices[at]);
+        let (now, voice) = (self.hearing.listened(), &mut self.voices[at]);
         if beat.incarnation != voice.member.hello.incarnation {
             return Ok(());
         }
@@ -310,7 +330,7 @@ impl LoadSource for FleetLoad<'_> {
         match self.agree() {
             Ok(at) => {
                 let begins_in = at.saturating_duration_since(Instant::now());
-                let from = self.now() + begins_in;
+                let from = self.hearing.listened() + begins_in;
                 self.has_started = true;
                 self.voices.iter_mut().for_each(|voice| voice.attendance.is_to_tell(true, from));
                 begins_in

@@ -7,6 +7,10 @@ use std::time::Duration;
 pub const SUSPECT_AFTER: Duration = Duration::from_secs(2);
 /// Without anything of its load for so long it is lost, whether it beats or not.
 pub const LOST_AFTER: Duration = Duration::from_secs(5);
+/// When what we say ourselves has not come back for so long, nobody else can be heard either.
+const DEAF_AFTER: Duration = Duration::from_secs(1);
+/// More than this between two looks is not time in which we listened: what came meanwhile is still unread.
+const LONGEST_LOOK: Duration = Duration::from_millis(250);
 
 /// How it stands with an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +20,43 @@ pub enum AgentStanding {
     Suspect,
     /// For good, in this trial, and why.
     Lost(String),
+}
+
+/// Whether somebody can be heard at all: what we say ourselves takes the same way, through what the broker stores.
+#[derive(Clone, Debug)]
+pub struct Hearing {
+    /// For how long we have listened.
+    listened: Duration,
+    looked: Duration,
+    echoed: Duration,
+}
+
+impl Hearing {
+    pub fn new(now: Duration) -> Hearing {
+        Hearing { listened: Duration::ZERO, looked: now, echoed: now }
+    }
+
+    /// What we have said has come back.
+    pub fn echoes(&mut self, now: Duration) {
+        self.echoed = now;
+    }
+
+    /// A look at what has come; for how long we have listened, which is the clock that agents are judged by.
+    pub fn look(&mut self, now: Duration) -> Duration {
+        self.listened += now.saturating_sub(self.looked).min(LONGEST_LOOK);
+        self.looked = now;
+        self.listened
+    }
+
+    pub fn listened(&self) -> Duration {
+        self.listened
+    }
+
+    /// For how long nobody could be heard, if that is so.
+    pub fn deaf(&self, now: Duration) -> Option<Duration> {
+        let silence = now.saturating_sub(self.echoed);
+        (silence > DEAF_AFTER).then_some(silence)
+    }
 }
 
 /// When an agent was last heard of, on a clock of ours.
@@ -119,6 +160,22 @@ mod tests {
             }
         }
         changes
+    }
+
+    #[test]
+    fn a_time_in_which_nobody_listened_counts_for_nobody() {
+        let mut hearing = Hearing::new(at(10));
+        assert_eq!((hearing.look(at(12)), hearing.look(at(13))), (at(2), at(3)));
+        assert_eq!(hearing.look(at(613)), at(3) + LONGEST_LOOK, "a minute in which we did not run");
+        assert_eq!(hearing.listened(), at(3) + LONGEST_LOOK);
+    }
+
+    #[test]
+    fn who_does_not_hear_himself_hears_nobody() {
+        let mut hearing = Hearing::new(at(0));
+        assert_eq!((hearing.deaf(at(10)), hearing.deaf(at(11))), (None, Some(at(11))));
+        hearing.echoes(at(12));
+        assert_eq!(hearing.deaf(at(13)), None);
     }
 
     #[test]

@@ -1,12 +1,18 @@
 //! A private NATS server with JetStream, as Debian has it, or the one that `PLIMSOLL_TEST_NATS_SERVER` names.
 
 use crate::servers::{self, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
+
+/// A directory that no disk delays: others keep those of the machine busy.
+pub fn in_memory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory can be made")
+}
 
 /// Ends with the test.
 pub struct Broker {
@@ -40,8 +46,7 @@ impl Broker {
     fn of(program: PathBuf, more: String) -> Option<Broker> {
         // Free a moment ago; it stays the same when it is started again.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
-        let directory = tempfile::tempdir().expect("a directory can be made");
-        let port = port.expect("a port is free").port();
+        let (directory, port) = (in_memory(), port.expect("a port is free").port());
         let mut broker = Broker { program, directory, port, more, child: None };
         broker.begin();
         Some(broker)
@@ -62,6 +67,20 @@ impl Broker {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+
+    /// SIGSTOP: it is there, and does nothing.
+    pub fn stop(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    pub fn go_on(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let child = self.child.as_ref().expect("it is running");
+        kill_process(Pid::from_child(child), signal).expect("it can be sent a signal");
     }
 
     /// Removes what it has stored, as a disk that is lost does.

@@ -1,6 +1,6 @@
 //! What agents tell is what one process would have told.
 
-use crate::scene::{Outcome, Scene, Script, follow};
+use crate::scene::{Outcome, Scene, Script, Then, follow, follow_to_its_end};
 use plimsoll_fleet::message::{self, ToldLetter, Word};
 use plimsoll_load::lines;
 use plimsoll_load::seed::Rng;
@@ -51,7 +51,7 @@ fn eight_agents_tell_what_their_loops_counted_bucket_by_bucket() {
     let agents = scene.agents(8);
     let fleet = scene.fleet(8, 0);
     let mut load = scene.begin(&fleet, 8);
-    let outcome = follow(&mut load, |_| {});
+    let outcome = follow_to_its_end(&mut load);
     is_whole(&outcome, &scene.script);
     assert!(sum_of_spools(&scene, &agents) == scene.script.whole(), "and so do their spools");
     let points = load.agents();
@@ -70,7 +70,7 @@ fn a_newer_broker_carries_the_same() {
     let _agents = scene.agents(4);
     let fleet = scene.fleet(4, 0);
     let mut load = scene.begin(&fleet, 4);
-    is_whole(&follow(&mut load, |_| {}), &scene.script);
+    is_whole(&follow_to_its_end(&mut load), &scene.script);
     load.finish();
 }
 
@@ -82,7 +82,7 @@ fn an_agent_of_several_loops_speaks_with_one_voice_and_serves_load_after_load() 
     for _ in 0..3 {
         let mut load = scene.begin(&fleet, 2);
         assert_eq!((load.facts().loops, load.facts().tellers), (6, 2));
-        is_whole(&follow(&mut load, |_| {}), &scene.script);
+        is_whole(&follow_to_its_end(&mut load), &scene.script);
         load.finish();
     }
 }
@@ -96,8 +96,8 @@ fn a_broker_that_is_killed_loses_nothing_and_doubles_nothing() {
         let fleet = scene.fleet(4, 0);
         let mut load = scene.begin(&fleet, 4);
         let mut is_killed = false;
-        let outcome = follow(&mut load, |seconds| {
-            if seconds >= 3 && !is_killed {
+        let outcome = follow(&mut load, |so_far| {
+            if so_far.seconds.len() >= 3 && !is_killed {
                 is_killed = true;
                 scene.broker.kill();
                 std::thread::sleep(Duration::from_millis(700));
@@ -106,6 +106,7 @@ fn a_broker_that_is_killed_loses_nothing_and_doubles_nothing() {
                 }
                 scene.broker.begin();
             }
+            Then::GoOn
         });
         assert!(is_killed);
         is_whole(&outcome, &script);
@@ -126,9 +127,9 @@ fn a_broker_that_is_killed_at_twenty_random_moments_loses_nothing() {
     let fleet = scene.fleet(4, 0);
     let mut load = scene.begin(&fleet, 4);
     let (mut kills, mut next) = (0, Instant::now());
-    let outcome = follow(&mut load, |seconds| {
-        if seconds == 0 || kills == KILLS || Instant::now() < next {
-            return;
+    let outcome = follow(&mut load, |so_far| {
+        if so_far.seconds.is_empty() || kills == KILLS || Instant::now() < next {
+            return Then::GoOn;
         }
         scene.broker.kill();
         std::thread::sleep(Duration::from_millis(random.between(0, 400)));
@@ -139,6 +140,7 @@ fn a_broker_that_is_killed_at_twenty_random_moments_loses_nothing() {
         scene.broker.begin();
         kills += 1;
         next = Instant::now() + Duration::from_millis(random.between(0, 700));
+        Then::GoOn
     });
     assert_eq!(kills, KILLS);
     is_whole(&outcome, &script);
@@ -151,7 +153,7 @@ fn all_begin_at_one_time() {
     let _agents = scene.agents(8);
     let fleet = scene.fleet(8, 0);
     let mut load = scene.begin(&fleet, 8);
-    let outcome = follow(&mut load, |_| {});
+    let outcome = follow_to_its_end(&mut load);
     assert_eq!(outcome.failed, Vec::<String>::new());
     let bound = load.agents().iter().map(|agent| agent.clock_bound_us).fold(0.0, f64::max);
     let started = scene.started_at.lock().unwrap();

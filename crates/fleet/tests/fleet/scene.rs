@@ -10,7 +10,7 @@ use plimsoll_load::tally::{Names, Shape, Tally, record};
 use plimsoll_load::window::{Limit, SECOND_NS};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::broker::BrokerAddress;
-use plimsoll_testkit::broker::Broker;
+use plimsoll_testkit::broker::{Broker, in_memory};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -279,7 +279,7 @@ impl Scene {
     }
 
     pub fn agent_of(&self, name: &str, address: BrokerAddress, build: FleetBuild) -> Agent {
-        let spools = tempfile::tempdir().unwrap();
+        let spools = in_memory();
         let facts = AgentFacts {
             address,
             name: name.to_owned(),
@@ -347,9 +347,20 @@ impl Outcome {
     }
 }
 
-/// Follows a load as a trial does: waits until all are ready, starts it, and hears it to its end. `each` is told how many
-/// seconds are whole.
-pub fn follow(load: &mut FleetLoad<'_>, mut each: impl FnMut(usize)) -> Outcome {
+/// Whether a load that is followed goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    GoOn,
+    Stop,
+}
+
+/// Follows a load as a trial does: waits until all are ready, starts it, and hears it to its end.
+pub fn follow_to_its_end(load: &mut FleetLoad<'_>) -> Outcome {
+    follow(load, |_| Then::GoOn)
+}
+
+/// Follows a load; `each` is told what has come of it so far.
+pub fn follow(load: &mut FleetLoad<'_>, mut each: impl FnMut(&Outcome) -> Then) -> Outcome {
     let facts = load.facts().clone();
     let mut outcome = Outcome { totals: LoopTotals::new(Shape::default()), ..Outcome::default() };
     outcome.totals = LoopTotals::new(facts.names.shape());
@@ -372,7 +383,7 @@ pub fn follow(load: &mut FleetLoad<'_>, mut each: impl FnMut(usize)) -> Outcome 
 }
 
 /// Hears a load that has been started to its end.
-pub fn hear(load: &mut FleetLoad<'_>, outcome: &mut Outcome, each: &mut dyn FnMut(usize)) {
+pub fn hear(load: &mut FleetLoad<'_>, outcome: &mut Outcome, each: &mut dyn FnMut(&Outcome) -> Then) {
     let facts = load.facts().clone();
     let mut assembly = Assembly::new(facts.tellers);
     let since = Instant::now();
@@ -398,7 +409,9 @@ pub fn hear(load: &mut FleetLoad<'_>, outcome: &mut Outcome, each: &mut dyn FnMu
         while let Some(WholeSecond { tally, missing }) = assembly.next_whole() {
             outcome.seconds.push((tally, missing));
         }
-        each(outcome.seconds.len());
+        if each(outcome) == Then::Stop {
+            load.stop();
+        }
     }
     outcome.rest = assembly.rest().len();
 }

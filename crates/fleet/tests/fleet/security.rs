@@ -1,6 +1,6 @@
 //! A broker that is reached from other machines: TLS, keys, and what an agent may not do.
 
-use crate::scene::{Scene, Script, follow};
+use crate::scene::{Scene, Script, follow_to_its_end};
 use nkeys::KeyPair;
 use plimsoll_fleet::FleetError;
 use plimsoll_fleet::broker_config::{BrokerConfig, Secured};
@@ -78,7 +78,7 @@ fn agents_with_keys_of_their_own_make_a_load_over_tls() {
     let _agents = ["a01", "a02"].map(|name| scene.agent_at(name, address(name)));
     let fleet = scene.fleet_at(address("coordinator"), 2);
     let mut load = scene.begin(&fleet, 2);
-    let outcome = follow(&mut load, |_| {});
+    let outcome = follow_to_its_end(&mut load);
     assert_eq!((&outcome.failed, outcome.lost), (&Vec::new(), 0));
     assert!(outcome.tallies() == SCRIPT.whole());
     load.finish();
