@@ -1,5 +1,7 @@
 //! A load that agents make, heard as one: from the start in common to the last of them that is drained.
 
+mod collected;
+
 use crate::clock::{ClockExchange, Offset, WORST_NS};
 use crate::coordinator::Fleet;
 use crate::error::FleetError;
@@ -11,6 +13,7 @@ use crate::subject;
 use crate::voice::{HeardWord, Voice};
 use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Spent};
 use plimsoll_load::tally::Tally;
+use plimsoll_model::agreed::AgreedLoad;
 use plimsoll_model::summary::AgentPoint;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -43,6 +46,8 @@ pub struct FleetLoad<'f> {
     epoch: Instant,
     hearing: Hearing,
     has_started: bool,
+    /// Another coordinator began it, and is gone.
+    is_collected: bool,
     is_finished: bool,
     lost: usize,
     called: Option<Instant>,
@@ -99,6 +104,7 @@ impl<'f> FleetLoad<'f> {
             epoch,
             hearing: Hearing::new(Duration::ZERO),
             has_started: false,
+            is_collected: false,
             is_finished: false,
             lost: 0,
             called: None,
@@ -118,7 +124,7 @@ impl<'f> FleetLoad<'f> {
             // Stored as what agents tell: it comes back as theirs does.
             self.fleet.link.tell(&subject::told(&self.fleet.id), Vec::new());
         }
-        if self.has_started && self.pinged.elapsed() >= PING {
+        if self.has_started && !self.is_collected && self.pinged.elapsed() >= PING {
             self.pinged = Instant::now();
             for voice in self.voices.iter().filter(|voice| !voice.attendance.is_lost()) {
                 self.fleet.link.ask_later(&subject::clock(&voice.member.name), Vec::new(), 1, &self.fleet.sender);
@@ -256,7 +262,8 @@ impl<'f> FleetLoad<'f> {
 
     fn met(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
         let hello: Hello = message::read(&letter.body)?;
-        if hello.incarnation != self.voices[at].member.hello.incarnation {
+        // One that was started again still has what it kept.
+        if hello.incarnation != self.voices[at].member.hello.incarnation && !self.is_collected {
             self.lose(at, "it was started again");
         }
         Ok(())
@@ -327,6 +334,10 @@ impl LoadSource for FleetLoad<'_> {
     }
 
     fn start(&mut self) -> Duration {
+        if self.is_collected {
+            self.has_started = true;
+            return Duration::ZERO;
+        }
         match self.agree() {
             Ok(at) => {
                 let begins_in = at.saturating_duration_since(Instant::now());
@@ -347,7 +358,7 @@ impl LoadSource for FleetLoad<'_> {
         let until = Instant::now() + wait;
         loop {
             self.tend();
-            if let Some(event) = self.events.pop_front() {
+            if let Some(event) = self.next_event() {
                 return Some(event);
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -367,6 +378,12 @@ impl LoadSource for FleetLoad<'_> {
     fn spent(&self) -> Option<Spent> {
         let waited = self.voices.iter().map(|voice| voice.spent.waited).sum::<Option<Duration>>();
         Some(Spent { cpu: self.voices.iter().map(|voice| voice.spent.cpu).sum(), waited })
+    }
+
+    fn agreed(&self) -> Option<AgreedLoad> {
+        let agents = self.voices.iter().map(Voice::agreed).collect();
+        let agreed = || AgreedLoad { load: self.trial.clone(), loops: self.facts.loops, agents };
+        self.has_started.then(agreed)
     }
 
     fn agents(&self) -> Vec<AgentPoint> {

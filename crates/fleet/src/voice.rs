@@ -9,6 +9,7 @@ use plimsoll_load::lines;
 use plimsoll_load::source::{LoadEvent, LoadFacts, MachineSample, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::SECOND_NS;
+use plimsoll_model::agreed::AgreedPart;
 use plimsoll_model::samples::Phase;
 use plimsoll_model::summary::AgentPoint;
 use std::time::Duration;
@@ -160,6 +161,20 @@ impl Voice {
         LoadEvent::Machine(Box::new(MachineSample { agent: self.member.name.clone(), end_ns, cpu, host }))
     }
 
+    /// What was agreed with it.
+    pub fn agreed(&self) -> AgreedPart {
+        AgreedPart {
+            agent: self.member.name.clone(),
+            incarnation: self.member.hello.incarnation,
+            loops: (self.share.loops.start, self.share.loops.end),
+            clock_bound_us: self.clock_bound_us(),
+        }
+    }
+
+    fn clock_bound_us(&self) -> f64 {
+        self.clock.map_or(0.0, |clock| clock.bound_ns as f64 / 1e3)
+    }
+
     /// What it has had of the load so far.
     pub fn point(&self, lost: Option<String>) -> AgentPoint {
         let Window { transactions, queries, loop_cpu_ns, ns, lag_ns, machine } = &self.window;
@@ -181,7 +196,7 @@ impl Voice {
             lag_ms: *lag_ns as f64 / 1e6,
             cpus: seen(machine.own),
             foreign_cpus: seen(machine.foreign),
-            clock_bound_us: self.clock.map_or(0.0, |clock| us(clock.bound_ns as f64)),
+            clock_bound_us: self.clock_bound_us(),
             clock_drift_us: self
                 .clock
                 .zip(self.clock_now)

@@ -8,6 +8,7 @@
 use crate::recorder::LoopTotals;
 use crate::tally::{Names, Tally};
 use crate::window::Limit;
+use plimsoll_model::agreed::AgreedLoad;
 use plimsoll_model::samples::HostSample;
 use plimsoll_model::summary::AgentPoint;
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,12 @@ pub trait LoadSource {
 
     /// What its processes have used; `None` where that is not known.
     fn spent(&self) -> Option<Spent>;
+
+    /// What was agreed with the agents that make it, once it has been started; nothing where it is made on this machine
+    /// alone.
+    fn agreed(&self) -> Option<AgreedLoad> {
+        None
+    }
 
     /// What each agent has had of it so far; nothing where it is made on this machine alone.
     fn agents(&self) -> Vec<AgentPoint> {

@@ -4,6 +4,7 @@
 //! Begin with [`summary::Summary`], the document that `run --json` prints.
 
 pub mod advice;
+pub mod agreed;
 pub mod build;
 pub mod caveat;
 pub mod comparison;

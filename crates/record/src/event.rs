@@ -1,6 +1,7 @@
 //! What happened while a recording was written.
 
 use plimsoll_model::Caveat;
+use plimsoll_model::agreed::AgreedLoad;
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::lab::PlannedTrial;
@@ -79,6 +80,11 @@ pub enum Happening {
         trial: u32,
         dataset: String,
         seconds: f64,
+    },
+    /// The agents of a fleet have begun the measured load of a trial.
+    Agreed {
+        trial: u32,
+        load: AgreedLoad,
     },
     /// Something that only a newer Plimsoll knows.
     #[serde(skip)]

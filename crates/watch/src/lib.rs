@@ -4,6 +4,7 @@
 
 use plimsoll_model::LoadPoint;
 use plimsoll_model::OpeningStep;
+use plimsoll_model::agreed::AgreedLoad;
 use plimsoll_model::io::Probe;
 use plimsoll_model::lab::{LabSummary, TrialOutcome};
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
@@ -121,6 +122,10 @@ pub enum Event<'a> {
     },
     PointEnds {
         point: &'a Point,
+    },
+    /// The agents of a fleet have begun a measured load.
+    Agreed {
+        load: &'a AgreedLoad,
     },
     Io(IoEvent<'a>),
     Lab(LabEvent<'a>),

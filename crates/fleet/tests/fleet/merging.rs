@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const PACE: Duration = Duration::from_millis(100);
 
 /// The sum of everything that spools have of the measured window.
-fn sum_of_spools(scene: &Scene, agents: &[crate::scene::Agent]) -> Vec<Tally> {
+pub fn sum_of_spools(scene: &Scene, agents: &[crate::scene::Agent]) -> Vec<Tally> {
     let shape = crate::scene::names().shape();
     let mut seconds: Vec<Option<Tally>> = vec![None; scene.script.seconds as usize];
     for path in agents.iter().flat_map(|agent| agent.letters()) {
@@ -37,7 +37,8 @@ fn sum_of_spools(scene: &Scene, agents: &[crate::scene::Agent]) -> Vec<Tally> {
     seconds.into_iter().map(|second| second.expect("every second was told of")).collect()
 }
 
-fn is_whole(outcome: &Outcome, script: &Script) {
+#[track_caller]
+pub fn is_whole(outcome: &Outcome, script: &Script) {
     assert_eq!((&outcome.failed, outcome.lost, outcome.rest), (&Vec::new(), 0, 0));
     assert!(outcome.tallies() == script.whole(), "second by second, bucket by bucket");
     let mut served: Vec<u64> = outcome.totals.served.iter().map(|served| served.events).collect();

@@ -212,9 +212,10 @@ impl AgentJob for Lengths {
 
 /// An agent in a thread of its own.
 pub struct Agent {
+    name: String,
     leaves: Arc<AtomicBool>,
     pub news: Arc<Mutex<Vec<AgentNews>>>,
-    pub spools: TempDir,
+    spools: Option<TempDir>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -234,7 +235,8 @@ impl Agent {
 
     /// The letters of all its spools.
     pub fn letters(&self) -> Vec<PathBuf> {
-        std::fs::read_dir(self.spools.path()).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+        let spools = self.spools.iter().flat_map(|spools| std::fs::read_dir(spools.path()));
+        spools.flatten().flatten().map(|entry| entry.path()).collect()
     }
 }
 
@@ -279,7 +281,17 @@ impl Scene {
     }
 
     pub fn agent_of(&self, name: &str, address: BrokerAddress, build: FleetBuild) -> Agent {
-        let spools = in_memory();
+        self.agent_with(name, address, build, in_memory())
+    }
+
+    /// The same agent, started again with what it has kept.
+    pub fn again(&self, mut agent: Agent) -> Agent {
+        agent.end();
+        let spools = agent.spools.take().expect("it has some");
+        self.agent_with(&agent.name.clone(), self.address(), FleetBuild::of("1.2.3"), spools)
+    }
+
+    fn agent_with(&self, name: &str, address: BrokerAddress, build: FleetBuild, spools: TempDir) -> Agent {
         let facts = AgentFacts {
             address,
             name: name.to_owned(),
@@ -298,7 +310,7 @@ impl Scene {
             let mut say = |news: AgentNews| told.lock().unwrap().push(news);
             serve(&facts, maker, &mut say, &|| inside.load(Ordering::Relaxed)).unwrap();
         });
-        Agent { leaves, news, spools, thread: Some(thread) }
+        Agent { name: name.to_owned(), leaves, news, spools: Some(spools), thread: Some(thread) }
     }
 
     pub fn agents(&self, count: usize) -> Vec<Agent> {
@@ -352,6 +364,8 @@ impl Outcome {
 pub enum Then {
     GoOn,
     Stop,
+    /// Nobody follows it any more.
+    Leave,
 }
 
 /// Follows a load as a trial does: waits until all are ready, starts it, and hears it to its end.
@@ -409,8 +423,10 @@ pub fn hear(load: &mut FleetLoad<'_>, outcome: &mut Outcome, each: &mut dyn FnMu
         while let Some(WholeSecond { tally, missing }) = assembly.next_whole() {
             outcome.seconds.push((tally, missing));
         }
-        if each(outcome) == Then::Stop {
-            load.stop();
+        match each(outcome) {
+            Then::GoOn => {}
+            Then::Stop => load.stop(),
+            Then::Leave => return,
         }
     }
     outcome.rest = assembly.rest().len();
