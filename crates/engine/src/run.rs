@@ -330,11 +330,13 @@ impl<W: Workload> EventLoop<W> {
     }
 
     fn start(&mut self) {
-        let start_ns = self.shared.start_ns.load(Ordering::Acquire);
+        let agreed_ns = self.shared.start_ns.load(Ordering::Acquire);
         let spec = self.context.spec.clone();
-        while self.context.meter.now_ns() < start_ns {
+        while self.context.meter.now_ns() < agreed_ns && !self.shared.stop.load(Ordering::Acquire) {
             std::thread::sleep(Duration::from_micros(100));
         }
+        // One that is stopped before has an empty window now.
+        let start_ns = agreed_ns.min(self.context.meter.now_ns());
         self.context.reactor.forget_lag();
         let window = Window::new(start_ns, spec.warmup_ns, spec.limit);
         self.context.meter.at(start_ns).begin(window, thread_cpu_ns());

@@ -20,6 +20,8 @@ const IDLE: Duration = Duration::from_millis(50);
 const BUSY: Duration = Duration::from_millis(5);
 /// Without a coordinator for so long a load that is not under way is let go, or one that never ends is ended.
 const ABANDONED: Duration = Duration::from_secs(10);
+/// No start is agreed on longer before.
+const FARTHEST_START: Duration = Duration::from_secs(60);
 /// What is told last is given so long to reach the broker.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Bytes of an assignment at most.
@@ -199,6 +201,13 @@ impl<M: LoadMaker> Agent<'_, M> {
             AgentOrder::Prepare { trial, text, more } => self.given(trial, &text, more, Self::begin_part),
             AgentOrder::Start { trial, at_ns } => match &mut self.part {
                 Some(part) if part.trial == trial => {
+                    let begins_in = Duration::from_nanos(at_ns).saturating_sub(self.epoch.elapsed());
+                    if begins_in > FARTHEST_START {
+                        let seconds = begins_in.as_secs();
+                        return AgentAnswer::Refused(format!(
+                            "a start in {seconds} s is no start that anybody agrees on"
+                        ));
+                    }
                     part.start_at(self.epoch + Duration::from_nanos(at_ns));
                     (self.say)(AgentNews::Starts { trial });
                     AgentAnswer::Done

@@ -187,9 +187,10 @@ impl<'f> FleetLoad<'f> {
         let voice = &self.voices[at];
         let AgentStanding::Lost(why) = voice.attendance.standing() else { return };
         self.lost += 1;
-        let told = format!("the agent {} is lost: {why}", voice.member.name);
+        let (agent, why) = (voice.member.name.clone(), why.clone());
+        let told = format!("the agent {agent} is lost: {why}");
         if self.has_started {
-            self.events.push_back(LoadEvent::Lost { from_ns: voice.told_to_ns });
+            self.events.push_back(LoadEvent::Lost { agent, why, from_ns: voice.told_to_ns });
         }
         if !self.has_started || self.lost > self.fleet.wish.tolerate_lost {
             self.events.push_back(LoadEvent::Failed(told));
@@ -409,6 +410,9 @@ impl LoadSource for FleetLoad<'_> {
         let orders = present.map(|voice| (voice.member.name.as_str(), order.clone())).collect();
         // One that does not hear it keeps it for a while.
         self.fleet.order(orders, LETS_GO);
+        let names = self.voices.iter().map(|voice| &voice.member.name).chain([&self.fleet.id]);
+        let subjects: Vec<String> = names.map(|name| subject::told(name)).collect();
+        self.fleet.link.forget_stored(&subjects, self.fleet.link.read_up_to());
     }
 }
 

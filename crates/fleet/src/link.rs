@@ -14,6 +14,7 @@ use async_nats::{Client, ConnectOptions, Event, Request};
 use futures_util::StreamExt;
 use plimsoll_plan::broker::BrokerAddress;
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -51,6 +52,7 @@ pub struct BrokerLink {
     news: Arc<Mutex<News>>,
     /// How often the connection was made.
     connected: watch::Receiver<u64>,
+    read_up_to: Arc<AtomicU64>,
 }
 
 /// What is sent in turn.
@@ -113,7 +115,7 @@ impl BrokerLink {
         });
         // That it is there is no news.
         news.lock().unwrap_or_else(PoisonError::into_inner).is_new = false;
-        Ok(BrokerLink { runtime, client, jetstream, outbox, news, connected })
+        Ok(BrokerLink { runtime, client, jetstream, outbox, news, connected, read_up_to: Arc::default() })
     }
 
     /// Whether the connection was lost or has come back since this was last asked: why it is gone, or that it is there.
@@ -257,12 +259,13 @@ impl BrokerLink {
     /// Has all that is stored after this sequence put into `inbox`, in order, for as long as there is somebody to read it.
     pub fn read_stored(&self, after: u64, inbox: Sender<Letter>) {
         let (jetstream, mut connected) = (self.jetstream.clone(), self.connected.clone());
+        let read_up_to = self.read_up_to.clone();
         self.runtime.spawn(async move {
             let mut next = after + 1;
             loop {
                 connected.mark_unchanged();
                 let read = tokio::select! {
-                    read = read(&jetstream, &mut next, &inbox) => read,
+                    read = read(&jetstream, &mut next, &read_up_to, &inbox) => read,
                     // A broker that was started again has forgotten who was reading, and would not say so for long.
                     _ = connected.changed() => Ok(()),
                 };
@@ -274,12 +277,18 @@ impl BrokerLink {
         });
     }
 
-    /// Lets the broker forget what it has stored up to now.
-    pub fn forget_stored(&self) {
+    /// The sequence of the last that was read of what is stored.
+    pub fn read_up_to(&self) -> u64 {
+        self.read_up_to.load(Ordering::Relaxed)
+    }
+
+    /// Lets the broker forget what it has stored under these subjects up to this sequence.
+    pub fn forget_stored(&self, subjects: &[String], up_to: u64) {
         let jetstream = self.jetstream.clone();
         let forgotten = async {
-            if let Ok(stream) = jetstream.get_stream(subject::STREAM).await {
-                let _ = stream.purge().await;
+            let Ok(stream) = jetstream.get_stream(subject::STREAM).await else { return };
+            for subject in subjects {
+                let _ = stream.purge().filter(subject.clone()).sequence(up_to.saturating_add(1)).await;
             }
         };
         // It forgets by itself, later.
@@ -291,7 +300,12 @@ impl BrokerLink {
 struct Closed;
 
 /// Reads until the stream or the connection fails; `next` is the sequence of what comes next.
-async fn read(jetstream: &Context, next: &mut u64, inbox: &Sender<Letter>) -> Result<(), Closed> {
+async fn read(
+    jetstream: &Context,
+    next: &mut u64,
+    read_up_to: &AtomicU64,
+    inbox: &Sender<Letter>,
+) -> Result<(), Closed> {
     let Ok(stream) = stream(jetstream).await else { return Ok(()) };
     // A broker that has lost its disk counts anew; what was read before is known again by its own numbers.
     if stream.cached_info().state.last_sequence + 1 < *next {
@@ -309,6 +323,7 @@ async fn read(jetstream: &Context, next: &mut u64, inbox: &Sender<Letter>) -> Re
         let (subject, body) = (message.subject.to_string(), message.payload.to_vec());
         let letter = Letter { subject, reply: None, body, times: None };
         inbox.send(letter).map_err(|_| Closed)?;
+        read_up_to.store(info.stream_sequence, Ordering::Relaxed);
     }
     Ok(())
 }

@@ -129,6 +129,8 @@ pub struct ToldLetter {
 pub struct MachineSecond {
     /// Its end, nanoseconds since the load began.
     pub end_ns: u64,
+    /// Transactions of the agent's loops that ended in it.
+    pub transactions: u64,
     /// CPU that the processes of the load have used so far, and how long they waited for one, microseconds.
     pub cpu_us: u64,
     pub waited_us: Option<u64>,
@@ -209,7 +211,13 @@ mod tests {
 
     #[test]
     fn a_word_is_what_was_said() {
-        let second = MachineSecond { end_ns: 7, cpu_us: u64::MAX, waited_us: None, host: Some(HostSample::default()) };
+        let second = MachineSecond {
+            end_ns: 7,
+            transactions: 3,
+            cpu_us: u64::MAX,
+            waited_us: None,
+            host: Some(HostSample::default()),
+        };
         for word in [Word::Head("{}".to_owned()), Word::Event("a b\n".to_owned()), Word::Machine(Box::new(second))] {
             assert_eq!(Word::read(&word.text()), Ok(word));
         }

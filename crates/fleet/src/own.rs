@@ -2,6 +2,7 @@
 //! them whatever became of whoever began them.
 
 mod broker;
+mod names;
 mod remote;
 
 use crate::error::FleetError;
@@ -10,6 +11,7 @@ use crate::message::{self, Call};
 use crate::subject;
 pub use broker::ListenAddress;
 use broker::StartedBroker;
+pub use names::AgentNames;
 use plimsoll_host::process::{Identity, Lifetime, spawn};
 use plimsoll_host::remove;
 use plimsoll_host::replace::replace;
@@ -190,6 +192,11 @@ impl OwnPlace {
         self.write(own)
     }
 
+    /// Where the keys of agents are that others start: `NAME.nk`, and `ca.pem` for all of them.
+    pub fn keys(&self) -> PathBuf {
+        self.broker()
+    }
+
     /// Why an agent of ours is not there: the last that it said.
     pub fn last_of(&self, agent: &OwnAgent) -> Option<String> {
         let here = || fs::read_to_string(self.directory.join(format!("{}.log", agent.name))).ok();
@@ -199,8 +206,11 @@ impl OwnPlace {
 
     /// Tells agents on other machines to leave, as long as there is a broker to do so.
     fn leave_elsewhere(&self, own: &OwnFleet) {
-        let elsewhere = || own.agents.iter().any(|agent| matches!(agent.place, AgentPlace::There { .. }));
-        if let (true, Ok(link)) = (elsewhere(), BrokerLink::connect(&own.address, "down")) {
+        let is_for_others = own.broker.is_some() && own.address.is_encrypted();
+        if !is_for_others {
+            return;
+        }
+        if let Ok(link) = BrokerLink::connect(&own.address, "down") {
             link.tell(subject::ALL, message::write(&Call::Leave));
             link.flush();
             thread::sleep(LEAVES_WITHIN);

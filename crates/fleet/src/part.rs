@@ -170,6 +170,7 @@ impl<L: LocalLoad> Part<L> {
             let spent = self.load.spent();
             self.teller.tell(&Word::Machine(Box::new(MachineSecond {
                 end_ns: tally.end_ns,
+                transactions: tally.counters.transactions,
                 cpu_us: spent.map_or(0, |spent| spent.cpu.as_micros() as u64),
                 waited_us: spent.and_then(|spent| spent.waited).map(|waited| waited.as_micros() as u64),
                 host: self.sampler.sample(tally.end_ns).host,

@@ -150,7 +150,7 @@ impl Voice {
     }
 
     fn machine(&mut self, second: MachineSecond) -> LoadEvent {
-        let MachineSecond { end_ns, cpu_us, waited_us, host } = second;
+        let MachineSecond { end_ns, transactions, cpu_us, waited_us, host } = second;
         let cpu = Duration::from_micros(cpu_us);
         if let Some(host) = &host {
             let own = cpu.saturating_sub(self.spent.cpu).as_secs_f64();
@@ -158,7 +158,8 @@ impl Voice {
             self.machine = MachineUse { own, foreign: (busy - own).max(0.0), seconds: host.seconds };
         }
         self.spent = Spent { cpu, waited: waited_us.map(Duration::from_micros) };
-        LoadEvent::Machine(Box::new(MachineSample { agent: self.member.name.clone(), end_ns, cpu, host }))
+        let (agent, clock_bound_us) = (self.member.name.clone(), self.clock_bound_us());
+        LoadEvent::Machine(Box::new(MachineSample { agent, end_ns, transactions, clock_bound_us, cpu, host }))
     }
 
     /// What was agreed with it.
@@ -263,7 +264,7 @@ mod tests {
         tally.counters.queries = 50;
         record(&mut tally.statements[0].latency, 5_000);
         let host = Some(HostSample { seconds: 1.0, idle: 0.25, ..HostSample::default() });
-        let second = MachineSecond { end_ns: SECOND_NS, cpu_us: 500_000, waited_us: None, host };
+        let second = MachineSecond { end_ns: SECOND_NS, transactions: 9, cpu_us: 500_000, waited_us: None, host };
         let words = [
             Word::Head(lines::head(&facts())),
             Word::Machine(Box::new(second)),

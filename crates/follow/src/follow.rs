@@ -3,7 +3,7 @@
 use crate::{Account, SeriesWriter};
 use plimsoll_load::assembly::{Assembly, WholeSecond};
 use plimsoll_load::recorder::LoopTotals;
-use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, MachineSample};
+use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource};
 use plimsoll_record::{EarlyEnd, RecordError};
 use plimsoll_watch::Watcher;
 use std::time::{Duration, Instant};
@@ -128,12 +128,17 @@ impl Follower<'_> {
                 }
                 self.whole_seconds();
             }
-            Some(LoadEvent::Lost { from_ns }) => {
+            Some(LoadEvent::Lost { agent, why, from_ns }) => {
                 self.lost += 1;
+                let recorded = self.series.lost(agent, why, from_ns, self.watcher);
+                self.is_recorded(recorded);
                 self.assembly.lose(from_ns);
                 self.whole_seconds();
             }
-            Some(LoadEvent::Machine(sample)) => self.machine(&sample),
+            Some(LoadEvent::Machine(sample)) => {
+                let recorded = self.series.machine(*sample, self.watcher);
+                self.is_recorded(recorded);
+            }
             Some(LoadEvent::Drained(totals)) => {
                 self.drained += 1;
                 self.totals.add(totals);
@@ -160,11 +165,6 @@ impl Follower<'_> {
     fn second(&mut self, second: &WholeSecond) {
         let spent = self.source.spent();
         let recorded = self.series.second(second, &self.facts, spent, self.account, self.watcher);
-        self.is_recorded(recorded);
-    }
-
-    fn machine(&mut self, sample: &MachineSample) {
-        let recorded = self.series.machine(sample);
         self.is_recorded(recorded);
     }
 

@@ -7,7 +7,7 @@ use plimsoll_load::tally::Tally;
 use plimsoll_measures::summarise;
 use plimsoll_model::samples::{AgentSample, Interval, Phase};
 use plimsoll_record::{RecordError, TrialWriter};
-use plimsoll_watch::Watcher;
+use plimsoll_watch::{Event, Watcher};
 
 /// Where the seconds of a load are recorded.
 pub struct SeriesWriter<'a> {
@@ -40,18 +40,34 @@ impl SeriesWriter<'_> {
         self.record(tally, &interval, &seen, facts)
     }
 
-    /// Records what the machine of an agent did.
+    /// Records and shows what an agent and its machine did.
     ///
     /// # Errors
     /// The recording cannot be written.
-    pub fn machine(&mut self, sample: &MachineSample) -> Result<(), RecordError> {
-        let MachineSample { agent, end_ns, cpu, host } = sample;
-        self.writer.agent(&AgentSample {
-            t_ns: self.on_series(*end_ns),
-            agent: agent.clone(),
-            cpu_us: cpu.as_micros() as u64,
-            host: host.clone(),
-        })
+    pub fn machine(&mut self, sample: MachineSample, watcher: &mut dyn Watcher) -> Result<(), RecordError> {
+        let MachineSample { agent, end_ns, transactions, clock_bound_us, cpu, host } = sample;
+        let (t_ns, cpu_us) = (self.on_series(end_ns), cpu.as_micros() as u64);
+        self.agent(&AgentSample { t_ns, agent, transactions, cpu_us, clock_bound_us, lost: None, host }, watcher)
+    }
+
+    /// The same, that an agent is lost.
+    ///
+    /// # Errors
+    /// As [`Self::machine`].
+    pub fn lost(
+        &mut self,
+        agent: String,
+        why: String,
+        from_ns: u64,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), RecordError> {
+        let t_ns = self.on_series(from_ns);
+        self.agent(&AgentSample { t_ns, agent, lost: Some(why), ..AgentSample::default() }, watcher)
+    }
+
+    fn agent(&mut self, sample: &AgentSample, watcher: &mut dyn Watcher) -> Result<(), RecordError> {
+        watcher.tell(Event::Agent { sample });
+        self.writer.agent(sample)
     }
 
     fn interval(&self, tally: &Tally, facts: &LoadFacts) -> Interval {

@@ -17,11 +17,12 @@ use plimsoll_load::source::{LoadFacts, LoadSource, Readiness};
 use plimsoll_measures::caveats::PointCaveat;
 use plimsoll_measures::summarise::{self, MeasuredPoint};
 use plimsoll_model::LoadPoint;
+use plimsoll_model::agreed::AgreedLoad;
 use plimsoll_model::samples::Phase;
 use plimsoll_model::statements::{StatementCounts, StatementKind};
 use plimsoll_model::summary::Point;
 use plimsoll_record::{EarlyEnd, TrialWriter};
-use plimsoll_watch::Watcher;
+use plimsoll_watch::{Event, Watcher};
 use round_trip::round_trip;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct Circumstances<'c> {
     pub commits: Option<&'c Arc<CommitLog>>,
     /// The agents that make the load; `None` if this process does.
     pub fleet: Option<&'c Fleet>,
+    /// The load that they were at when the coordinator before was killed, which is collected instead of made.
+    pub collected: Option<&'c AgreedLoad>,
 }
 
 pub struct Outcome {
@@ -139,7 +142,13 @@ fn drive(
     let begun = circumstances.since.unwrap_or_else(Instant::now);
     let before_ns = circumstances.since.map_or(0, |since| (since.elapsed() + begins_in).as_nanos() as u64);
     let series = SeriesWriter { writer, before_ns, phase: circumstances.phase };
-    let mut observed = ObservedLoad::begin(Some(target), &ready, source.facts(), point, before_ns, begun);
+    if let (Some(load), None) = (source.agreed(), circumstances.phase) {
+        watcher.tell(Event::Agreed { load: &load });
+    }
+    let mut observed = match circumstances.collected {
+        Some(_) => ObservedLoad::afterwards(source.facts(), point, before_ns),
+        None => ObservedLoad::begin(Some(target), &ready, source.facts(), point, before_ns, begun),
+    };
     observed.look_before(source.spent());
     let followed = follow(source, &mut Beside { target, observed: &mut observed }, series, watcher);
     let Followed { totals, is_drained, ended } = followed;

@@ -152,13 +152,18 @@ pub(crate) fn one_point<W: Workload>(
     let spec = spec(target, plan, &point);
     let asked = (adapter.ask)(target)?;
     let workload = (adapter.build)(&asked)?;
-    (adapter.before)(target)?;
+    if circumstances.collected.is_none() {
+        (adapter.before)(target)?;
+    }
     let mut outcome = match (circumstances.fleet, adapter.apart) {
         (Some(fleet), _) => {
             let load = PlannedLoad { plan, point, adapter, asked: &asked, spec: &spec };
             let assigned = load.assigned(target)?;
             let facts = load.facts(&workload);
             let begin = |ask, is_interrupted: &dyn Fn() -> bool| {
+                if let Some(agreed) = circumstances.collected {
+                    return Ok(fleet.collect(facts, agreed)?);
+                }
                 let assign = |range: &LoopRange| assigned.text(range, ask);
                 Ok(fleet.begin(facts, plan.loops, point.connections, &assign, is_interrupted)?)
             };

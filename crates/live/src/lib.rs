@@ -6,6 +6,7 @@
 //! requests; [`api`] gives the same as data. [`follow`] tails a growing recording; [`followers`] shares one follower among all viewers, and [`live`]
 //! shows its findings.
 
+mod agents;
 mod apart;
 mod api;
 mod catalogue;

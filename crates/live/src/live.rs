@@ -1,6 +1,7 @@
 //! `/live/ID`: a growing recording. Without a script, the page shows the current state and reloads itself; with one,
 //! its parts are replaced as they are pushed.
 
+use crate::agents;
 use crate::chart::{LiveLine, LivePanel};
 use crate::follow::{AgendaTrial, Follower, MeasuredTrial, PhaseNow, Points};
 use crate::page::Page;
@@ -56,6 +57,7 @@ pub fn shown(follower: &Follower, now: Timestamp) -> ShownState {
         ("state", state(follower, now)),
         ("plan", plan::whole(follower)),
         ("charts", charts(follower)),
+        ("agents", agents::table(follower)),
         ("results", results(follower)),
         ("next", next(follower)),
         ("troubles", troubles(follower)),

@@ -65,13 +65,17 @@ impl Readiness {
     }
 }
 
-/// What the machine of some loops did in a second, where they have one of their own.
+/// What some loops and their machine did in a second, where they have one of their own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineSample {
     /// Whose machine it is.
     pub agent: String,
     /// The end of the second, nanoseconds since the load began.
     pub end_ns: u64,
+    /// Transactions that ended in it.
+    pub transactions: u64,
+    /// How well its clock was known at the start, microseconds.
+    pub clock_bound_us: f64,
     /// CPU that the processes of the load have used so far.
     pub cpu: Duration,
     pub host: Option<HostSample>,
@@ -91,6 +95,8 @@ pub enum LoadEvent {
     /// One of the tellers is gone for good: it has told of no second that begins at this time or later.
     #[serde(skip)]
     Lost {
+        agent: String,
+        why: String,
         from_ns: u64,
     },
     #[serde(skip)]

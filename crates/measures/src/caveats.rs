@@ -54,6 +54,13 @@ pub fn of_network_lane(name: &str) -> Caveat {
     Caveat::new("network_lane", message)
 }
 
+/// What holds for a trial whose load was collected from its agents.
+pub fn of_collected() -> Caveat {
+    let message = "the lab was killed while agents made this load: what they had kept was collected when it was resumed, and what the \
+                   server and this machine did meanwhile is not known";
+    Caveat::new("collected", message)
+}
+
 /// Load points of which a second measurement counts, because others had disturbed the first.
 pub fn measured_again(points: &[LoadPoint]) -> Option<Caveat> {
     let is_empty = points.is_empty();

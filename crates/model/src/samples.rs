@@ -89,14 +89,23 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What the machine of a load agent did in a second.
+/// What a load agent and its machine did in a second, or that it is lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentSample {
     /// The end of the second, since the start of the series.
     pub t_ns: u64,
     pub agent: String,
+    /// Transactions of its loops that ended in that second.
+    #[serde(default)]
+    pub transactions: u64,
     /// CPU that the processes of its load have used so far, microseconds.
     pub cpu_us: u64,
+    /// How well its clock was known at the start, microseconds.
+    #[serde(default)]
+    pub clock_bound_us: f64,
+    /// Why it carries nothing from here on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
     /// `null` where it could not be looked at.
     pub host: Option<HostSample>,
 }

@@ -7,7 +7,7 @@ use plimsoll_model::OpeningStep;
 use plimsoll_model::agreed::AgreedLoad;
 use plimsoll_model::io::Probe;
 use plimsoll_model::lab::{LabSummary, TrialOutcome};
-use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_model::samples::{AgentSample, HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::summary::Point;
 use plimsoll_plan::lab::{PlannedTrial, TrialPlan};
 use plimsoll_plan::{LabPlan, RunPlan};
@@ -122,6 +122,10 @@ pub enum Event<'a> {
     },
     PointEnds {
         point: &'a Point,
+    },
+    /// What an agent of a fleet and its machine did in a second of a load, or that it is lost.
+    Agent {
+        sample: &'a AgentSample,
     },
     /// The agents of a fleet have begun a measured load.
     Agreed {

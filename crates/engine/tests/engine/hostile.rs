@@ -5,6 +5,7 @@ use crate::scripts::{answering, flood};
 use crate::steps::Steps;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::{Address, Endpoint, Failure, Reason, RunSpec};
+use plimsoll_load::source::{LoadEvent, LoadSource, LocalLoad};
 use plimsoll_load::window::Limit;
 use plimsoll_model::StatementKind::Select;
 use plimsoll_testkit::fake::{Fake, Talk};
@@ -218,6 +219,27 @@ fn a_run_can_be_stopped_while_it_connects_and_before_it_starts() {
             run.finish();
         });
     }
+}
+
+#[test]
+fn a_run_can_be_stopped_before_the_start_that_was_agreed_on() {
+    watched(|| {
+        let fake = Fake::unix(Talk::behave);
+        let mut run = plimsoll_engine::Run::begin(spec(at(&fake)), Arc::new(point_select()));
+        let until = |wanted: fn(&LoadEvent) -> bool, run: &mut plimsoll_engine::Run| loop {
+            if let Some(event) = LoadSource::next(run, Duration::from_millis(20)).filter(wanted) {
+                return event;
+            }
+        };
+        until(|event| matches!(event, LoadEvent::Ready(_)), &mut run);
+        LocalLoad::start_at(&mut run, Instant::now() + Duration::from_secs(3600));
+        LoadSource::stop(&mut run);
+        let LoadEvent::Drained(totals) = until(|event| matches!(event, LoadEvent::Drained(_)), &mut run) else {
+            panic!()
+        };
+        assert_eq!(totals.counts.started, 0);
+        run.finish();
+    });
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What agents tell is what one process would have told.
 
 use crate::scene::{Outcome, Scene, Script, Then, follow, follow_to_its_end};
+use plimsoll_fleet::link::BrokerLink;
 use plimsoll_fleet::message::{self, ToldLetter, Word};
 use plimsoll_load::lines;
 use plimsoll_load::seed::Rng;
@@ -10,6 +11,7 @@ use plimsoll_load::window::SECOND_NS;
 use plimsoll_testkit::broker::Broker;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 const PACE: Duration = Duration::from_millis(100);
@@ -162,4 +164,23 @@ fn all_begin_at_one_time() {
     assert_eq!(started.len(), 8);
     // Each is wrong by no more than what was said of its clock.
     assert!((*last - *first).as_secs_f64() * 1e6 <= 2.0 * bound, "{:?} apart, known to {bound} µs", *last - *first);
+}
+
+#[test]
+fn what_is_recorded_is_forgotten_by_the_broker_and_nothing_else_is() {
+    let Some(scene) = Scene::of(Script::of(2, 3, PACE)) else { return };
+    let _agents = scene.agents(2);
+    let fleet = scene.fleet(2, 0);
+    let mut load = scene.begin(&fleet, 2);
+    let other = BrokerLink::connect(&scene.address(), "other").unwrap();
+    other.store("plimsoll.told.other", "1", b"other".to_vec()).unwrap();
+    is_whole(&follow_to_its_end(&mut load), &scene.script);
+    load.finish();
+    let (sender, stored) = mpsc::channel();
+    other.read_stored(0, sender);
+    let first = stored.recv_timeout(Duration::from_secs(20)).map(|letter| letter.subject);
+    assert_eq!(first, Ok("plimsoll.told.other".to_owned()));
+    // The last word of the coordinator to itself may come after what it had read.
+    let left = |subject: &str| subject.starts_with("plimsoll.told.a0");
+    assert!(!stored.try_iter().any(|letter| left(&letter.subject)));
 }

@@ -1,8 +1,10 @@
 //! What a fleet refuses, and what it says then.
 
 use crate::scene::{Scene, Script, assign};
-use plimsoll_fleet::message::{self, Hello};
+use plimsoll_fleet::link::BrokerLink;
+use plimsoll_fleet::message::{self, AgentAnswer, AgentOrder, Hello};
 use plimsoll_fleet::{Fleet, FleetBuild, FleetError, FleetWish};
+use plimsoll_load::source::{LoadEvent, LoadSource};
 use plimsoll_plan::broker::BrokerAddress;
 use std::time::Duration;
 
@@ -40,6 +42,28 @@ fn an_agent_refuses_what_it_does_not_understand() {
     let nonsense = |_: &_| "nonsense".to_owned();
     let why = fleet.begin(SCRIPT.facts(), 1, 2, &nonsense, &|| false).map(drop).unwrap_err();
     assert_eq!(why, FleetError::Refused("the agent a01 refuses: \"nonsense\" names no loops".to_owned()));
+}
+
+#[test]
+fn an_agent_refuses_a_start_that_is_far_away() {
+    let Some(scene) = Scene::of(SCRIPT) else { return };
+    let _agent = scene.agent("a01");
+    let fleet = scene.fleet(1, 0);
+    let mut load = scene.begin(&fleet, 1);
+    while !matches!(load.next(Duration::from_millis(20)), Some(LoadEvent::Ready(_))) {}
+    let trial = fleet.muster(&|| false).unwrap()[0].hello.trial.clone().expect("it has a load");
+    let hostile = BrokerLink::connect(&scene.address(), "hostile").unwrap();
+    let order = |at_ns| message::write(&AgentOrder::Start { trial: trial.clone(), at_ns });
+    let asked = |at_ns| {
+        let question = vec![("plimsoll.to.a01".to_owned(), order(at_ns))];
+        let answer = hostile.ask_all(question, Duration::from_secs(20)).pop().unwrap().unwrap();
+        message::read::<AgentAnswer>(&answer).unwrap()
+    };
+    for far in [3_600_000_000_000, u64::MAX] {
+        let answer = asked(far);
+        assert!(matches!(&answer, AgentAnswer::Refused(why) if why.contains("no start")), "{answer:?}");
+    }
+    assert_eq!(asked(0), AgentAnswer::Done);
 }
 
 #[test]

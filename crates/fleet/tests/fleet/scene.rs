@@ -410,7 +410,7 @@ pub fn hear(load: &mut FleetLoad<'_>, outcome: &mut Outcome, each: &mut dyn FnMu
                 drained += 1;
                 outcome.totals.add(totals);
             }
-            Some(LoadEvent::Lost { from_ns }) => {
+            Some(LoadEvent::Lost { from_ns, .. }) => {
                 outcome.lost += 1;
                 assembly.lose(from_ns);
             }

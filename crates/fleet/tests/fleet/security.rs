@@ -105,7 +105,7 @@ fn an_agent_can_neither_hear_nor_tell_what_is_anothers_nor_delete_what_is_stored
     two.flush();
     assert_eq!(heard(&others), Vec::<String>::new(), "nothing of the other reaches it");
     assert!(one.store("plimsoll.told.a02", "forged", b"forged".to_vec()).is_err(), "nor can it speak for the other");
-    one.forget_stored();
+    one.forget_stored(&["plimsoll.told.a01".to_owned(), "plimsoll.told.a02".to_owned()], 2);
     let (sender, stored) = mpsc::channel();
     coordinator.read_stored(0, sender);
     assert_eq!(heard(&stored), ["plimsoll.told.a01", "plimsoll.told.a02"], "both are there, and nothing forged");

@@ -41,7 +41,7 @@ pub struct Sampler {
 }
 
 /// One sample of a [`Sampler`]; none if `/proc` does not tell.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     pub host: Option<HostSample>,
     pub server: Option<ServerSample>,

@@ -16,14 +16,14 @@ use plimsoll_host::Home;
 use plimsoll_host::facts::{HostFacts, host_facts};
 use plimsoll_measures::lab::summary;
 use plimsoll_model::Caveat;
-use plimsoll_model::lab::{LabSummary, TrialStatus};
+use plimsoll_model::lab::{LabSummary, TrialOutcome, TrialStatus};
 use plimsoll_plan::lab::{PlannedTrial, TrialPlan};
 use plimsoll_plan::{LabPlan, Plan};
-use plimsoll_record::EarlyEnd;
-use plimsoll_record::{Happening, Manifest, Recording};
+use plimsoll_record::{EarlyEnd, Happening, Manifest, Recording, read};
 use plimsoll_schedule::{EndedTrial, Prospect, Prospects, Schedule};
 use plimsoll_server::PlanLock;
 use plimsoll_watch::{Event, LabEvent, Watcher};
+use resume::LeftLoad;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -89,6 +89,8 @@ struct Lab<'a> {
     journal: Journal,
     ended: Vec<EndedTrial>,
     caveats: Vec<Caveat>,
+    /// What the agents of a fleet were at when the lab was killed.
+    left: Option<LeftLoad>,
 }
 
 impl<'a> Lab<'a> {
@@ -104,14 +106,16 @@ impl<'a> Lab<'a> {
         let mut schedule = plimsoll_schedule::of(plan, &prospects);
         let (ahead, _) = dry_run::trials(plan, &prospects);
         let host = host_facts(home.path());
+        let mut left = None;
         let (journal, ended, caveats) = match &options.resume {
             Some(directory) => {
                 let resumed = resume::resume(directory, options, &host, machine, plan, schedule.as_mut())?;
+                left = resumed.left;
                 (resumed.journal, resumed.ended, resumed.caveats)
             }
             None => (begun(recording(home, plan, options, host)?, &prospects)?, Vec::new(), Vec::new()),
         };
-        Ok(Lab { plan, prospects, schedule, estimate, ahead, journal, ended, caveats })
+        Ok(Lab { plan, prospects, schedule, estimate, ahead, journal, ended, caveats, left })
     }
 
     /// What lies ahead: the part of the whole plan that was not done before.
@@ -156,7 +160,7 @@ impl<'a> Lab<'a> {
                 of,
                 left_seconds: left.as_secs_f64(),
             })?;
-            let outcome = runner.trial(&trial, &mut self.journal, watcher)?;
+            let outcome = self.trial(&trial, runner, watcher)?;
             watcher.tell(Event::Lab(LabEvent::TrialEnds { trial: &trial, outcome: &outcome }));
             let (status, why) = (outcome.status, outcome.why.clone());
             self.journal.event(Happening::TrialEnds { trial: trial.index, status, why })?;
@@ -172,6 +176,36 @@ impl<'a> Lab<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Does a trial, or collects it.
+    fn trial(
+        &mut self,
+        trial: &TrialPlan,
+        runner: &mut TrialRunner<'_>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<TrialOutcome, LabError> {
+        let left = self.left.take().filter(|left| left.trial == trial.index && trial.variant.target.is_some());
+        if let Some(LeftLoad { load, .. }) = left {
+            let outcome = runner.trial(trial, Some(&load), &mut self.journal, watcher)?;
+            if outcome.status != TrialStatus::Failed {
+                return Ok(outcome);
+            }
+            let why = outcome.why.as_deref().and_then(|why| why.lines().next()).unwrap_or_default();
+            let text = format!(
+                "what the agents have kept of trial {} cannot be used, and it is done again: {why}",
+                trial.index
+            );
+            watcher.tell(Event::Lab(LabEvent::Note { text: &text }));
+            self.discard_last()?;
+        }
+        runner.trial(trial, None, &mut self.journal, watcher)
+    }
+
+    fn discard_last(&self) -> Result<(), LabError> {
+        let recording = &self.journal.recording;
+        let last = read::trial_directories(recording.directory())?.pop();
+        last.map_or(Ok(()), |last| Ok(recording.discard(&last)?))
     }
 
     fn tell_so_far(&self, watcher: &mut dyn Watcher) {

@@ -9,8 +9,10 @@ use crate::storage_plan::STORAGE;
 use plimsoll_analysis::replay::{has_ended, is_of};
 use plimsoll_host::facts::HostFacts;
 use plimsoll_model::Caveat;
+use plimsoll_model::agreed::AgreedLoad;
 use plimsoll_plan::lab::{Restore, TrialPlan, Variant, file};
 use plimsoll_plan::{LabPlan, Plan};
+use plimsoll_record::event::RecordedEvent;
 use plimsoll_record::read::{self, RecordingView, TrialView};
 use plimsoll_record::{Happening, Manifest, Recording, Status};
 use plimsoll_schedule::{EndedTrial, Schedule};
@@ -67,6 +69,15 @@ pub struct Resumed {
     /// The completed trials, in order.
     pub ended: Vec<EndedTrial>,
     pub caveats: Vec<Caveat>,
+    /// What the agents of a fleet were at.
+    pub left: Option<LeftLoad>,
+}
+
+/// The measured load of a trial that did not end.
+pub struct LeftLoad {
+    /// The trial's place in the plan.
+    pub trial: u32,
+    pub load: AgreedLoad,
 }
 
 /// Tells the schedule about the completed trials, checks that their surroundings are still there, and only then opens
@@ -98,11 +109,21 @@ pub fn resume(
             recording.discard(&unfinished)?;
         }
     }
+    let left = left_load(&view.events);
     let latest_ns = view.events.iter().map(|event| event.t_ns).max().unwrap_or(0);
     let mut journal = Journal::go_on(recording, latest_ns);
     let tool_version = options.tool_version.clone();
     journal.event(Happening::Resumed { trials: ended.len(), tool_version })?;
-    Ok(Resumed { journal, ended, caveats })
+    Ok(Resumed { journal, ended, caveats, left })
+}
+
+/// The load that was agreed last, unless its trial has ended or began anew since.
+fn left_load(events: &[RecordedEvent]) -> Option<LeftLoad> {
+    events.iter().fold(None, |left, event| match &event.what {
+        Happening::Agreed { trial, load } => Some(LeftLoad { trial: *trial, load: load.clone() }),
+        Happening::TrialBegins { .. } | Happening::TrialEnds { .. } => None,
+        _ => left,
+    })
 }
 
 fn replay(

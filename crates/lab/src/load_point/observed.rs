@@ -49,7 +49,8 @@ impl Ends {
 pub(crate) struct ObservedLoad {
     /// From the start of the series to the start of the load.
     before_ns: u64,
-    sampler: Sampler,
+    /// `None` of a load that was made before anybody looked.
+    sampler: Option<Sampler>,
     /// Of a private server.
     status: Option<StatusThread>,
     /// Of a network lane.
@@ -85,13 +86,24 @@ impl ObservedLoad {
     ) -> ObservedLoad {
         let pid = target.and_then(|target| target.server.as_ref()).map(|server| server.pid()).or(ready.server.pid);
         ObservedLoad {
-            before_ns,
-            sampler: sampler(target, pid),
+            sampler: Some(sampler(target, pid)),
             status: target
                 .filter(|target| target.is_private())
                 .map(|target| StatusThread::start(&target.endpoint, begun)),
             storage: target.and_then(|target| target.lane.as_ref()).and_then(|lane| StorageThread::start(lane, begun)),
             pid,
+            ..ObservedLoad::afterwards(facts, point, before_ns)
+        }
+    }
+
+    /// Of a load that was made before: what its loops counted is all that is known.
+    pub fn afterwards(facts: &LoadFacts, point: LoadPoint, before_ns: u64) -> ObservedLoad {
+        ObservedLoad {
+            before_ns,
+            sampler: None,
+            status: None,
+            storage: None,
+            pid: None,
             loops: facts.loops,
             ends: Ends::of(facts),
             point,
@@ -107,7 +119,12 @@ impl ObservedLoad {
     /// Looks at what was used before the load, whose own processes have `spent` so much.
     pub fn look_before(&mut self, spent: Option<Spent>) {
         self.edges.0 = Some(self.edge(spent, None, true));
-        self.neighbours.0 = Some(Neighbours::look());
+        self.neighbours.0 = self.neighbours();
+    }
+
+    /// All processes, if anybody looks.
+    fn neighbours(&self) -> Option<Neighbours> {
+        self.sampler.is_some().then(Neighbours::look)
     }
 
     /// What was looked at where the window began and where it ended.
@@ -165,16 +182,16 @@ impl ObservedLoad {
 impl Account for ObservedLoad {
     fn second(&mut self, second: &FollowedSecond<'_>, watcher: &mut dyn Watcher) -> Seen {
         let &FollowedSecond { tally, interval, .. } = second;
-        let sample = self.sampler.sample(second.end_ns);
+        let sample = self.sampler.as_mut().map(|sampler| sampler.sample(second.end_ns)).unwrap_or_default();
         let at_edge = self.ends.has_edge(tally.phase, tally.end_ns);
         if tally.phase == Phase::WarmUp {
             self.edges.0 = Some(self.edge(second.spent, sample.server, at_edge));
-            self.neighbours.0 = at_edge.then(Neighbours::look).or(self.neighbours.0.take());
+            self.neighbours.0 = at_edge.then(|| self.neighbours()).flatten().or(self.neighbours.0.take());
         }
         if tally.phase == Phase::Measure {
             let (before, after) = (self.edges.1.or(self.edges.0), self.edge(second.spent, sample.server, at_edge));
             self.edges.1 = Some(after);
-            self.neighbours.1 = at_edge.then(Neighbours::look).or(self.neighbours.1.take());
+            self.neighbours.1 = at_edge.then(|| self.neighbours()).flatten().or(self.neighbours.1.take());
             let edges = before.map(|before| (before, after));
             self.measured(tally, second.names, &Around { loops: self.loops, edges, host: sample.host.as_ref() });
         }

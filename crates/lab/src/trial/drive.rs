@@ -54,6 +54,9 @@ impl WithWorkload for Drive<'_, '_> {
             WarmUp::Auto => 0.0,
         };
         let plan = now.trial.run_plan(rules, warmup_seconds, self.protocol);
+        if now.collected.is_some() {
+            return collect(now, target, &plan, adapter);
+        }
         make_ready(target, &plan, adapter, self.variables)?;
         let _pinned = now.trial.variant.client_cpus.as_deref().map(Pinned::to).transpose()?;
         if let (Some(fault), Some(setup)) = (now.trial.fault, self.setup) {
@@ -75,7 +78,7 @@ impl<'a> UnderWay<'a> {
     /// The place of a load in this trial.
     pub(super) fn circumstances(&self, phase: Option<Phase>) -> Circumstances<'a> {
         let (ceiling, since, fleet) = (self.ceiling, Some(self.watch.begun), self.fleet);
-        Circumstances { ceiling, since, phase, fleet, ..Circumstances::default() }
+        Circumstances { ceiling, since, phase, fleet, collected: self.collected, ..Circumstances::default() }
     }
 }
 
@@ -158,20 +161,40 @@ fn measure<W: Workload>(
             now.writer.attach(name, &text)?;
         }
     }
-    let Outcome { point, caveats, ended, answer, sent, .. } = outcome;
-    verification::in_the_load(&mut now.verifications, &answer);
-    for caveat in caveats::of_point(&point).into_iter().chain(caveats) {
-        now.caveat(caveat.into());
-    }
-    let connections = point.load.connections;
-    now.outcome.point = Some(point);
-    stopped(ended)?;
+    let (sent, connections) = (outcome.sent, outcome.point.load.connections);
+    keep(now, outcome)?;
     let after = Sight::of(target)?;
     verification::behaviour(
         &mut now.verifications,
         &ObservedBehaviour { before: &before, after: &after, sent: &sent, connections },
     );
     Ok(())
+}
+
+/// The measured load of a coordinator that was killed, as its agents have kept it.
+fn collect<W: Workload>(
+    now: &mut UnderWay,
+    target: &mut OpenTarget,
+    plan: &RunPlan,
+    adapter: &WorkloadAdapter<W>,
+) -> Result<(), LabError> {
+    now.caveat(caveats::of_collected());
+    let circumstances = now.circumstances(None);
+    let point = now.trial.point;
+    let outcome = one_point(target, plan, point, adapter, circumstances, &mut now.writer, &mut now.watch)?;
+    now.watch.load_ended();
+    keep(now, outcome)
+}
+
+/// Makes what came of the measured load the outcome of the trial.
+fn keep(now: &mut UnderWay, outcome: Outcome) -> Result<(), LabError> {
+    let Outcome { point, caveats, ended, answer, .. } = outcome;
+    verification::in_the_load(&mut now.verifications, &answer);
+    for caveat in caveats::of_point(&point).into_iter().chain(caveats) {
+        now.caveat(caveat.into());
+    }
+    now.outcome.point = Some(point);
+    stopped(ended)
 }
 
 /// What ended a load early, as an error.

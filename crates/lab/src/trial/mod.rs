@@ -32,12 +32,13 @@ use plimsoll_host::speed::cpu_speed;
 use plimsoll_measures::lab::compares;
 use plimsoll_model::Build;
 use plimsoll_model::Caveat;
+use plimsoll_model::agreed::AgreedLoad;
 use plimsoll_model::crash::CrashEnd;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::flip::obstacle;
-use plimsoll_plan::lab::{Restore, TrialPlan, Variant};
+use plimsoll_plan::lab::{Action, Restore, TrialPlan, Variant};
 use plimsoll_record::surroundings::Surroundings;
 use plimsoll_record::{LoadParameters, Parameters, TrialFacts, TrialWriter};
 use plimsoll_server::ServerError;
@@ -87,13 +88,15 @@ impl<'a> TrialRunner<'a> {
         TrialRunner { home, plan, options, machine, ceiling, fleet, held: Vec::new(), idle_since: None }
     }
 
-    /// Does a trial and records it. Any failure in it is its outcome.
+    /// Does a trial and records it. Any failure in it is its outcome. Where its agents were at a load when the coordinator
+    /// before was killed, that is `collected`.
     ///
     /// # Errors
     /// If it cannot be recorded.
     pub fn trial(
         &mut self,
         trial: &TrialPlan,
+        collected: Option<&AgreedLoad>,
         journal: &mut Journal,
         watcher: &mut dyn Watcher,
     ) -> Result<TrialOutcome, LabError> {
@@ -106,6 +109,7 @@ impl<'a> TrialRunner<'a> {
             threads: self.options.threads,
             ceiling: self.ceiling,
             fleet: self.fleet,
+            collected,
             outcome: TrialOutcome::new(TrialStatus::Failed),
             verifications: Verifications::default(),
             failed_in: None,
@@ -127,7 +131,8 @@ impl<'a> TrialRunner<'a> {
     fn all_phases(&mut self, now: &mut UnderWay) -> Result<(), LabError> {
         let trial = now.trial;
         let before = now.cpu_speed();
-        let done = now.actions(&trial.variant.before, "before", None).and_then(|()| match &trial.variant {
+        let before_it: &[Action] = if now.collected.is_some() { &[] } else { &trial.variant.before };
+        let done = now.actions(before_it, "before", None).and_then(|()| match &trial.variant {
             variant if variant.workload.kind == storage_plan::STORAGE => storage::evaluate(self, now),
             variant if variant.target.is_some() => now.on_external(self.home, self.options),
             _ => self.on_private(now),
@@ -267,6 +272,7 @@ pub(crate) struct UnderWay<'a> {
     threads: usize,
     ceiling: Option<f64>,
     fleet: Option<&'a Fleet>,
+    collected: Option<&'a AgreedLoad>,
     outcome: TrialOutcome,
     verifications: Verifications,
     /// The phase in which something failed, before the server was stopped.

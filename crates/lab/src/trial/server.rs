@@ -97,7 +97,9 @@ impl UnderWay<'_> {
             database: None,
             holder: options.holder.clone(),
         };
-        self.pause()?;
+        if self.collected.is_none() {
+            self.pause()?;
+        }
         let mut target = OpenTarget::open(&spec, home, &mut self.watch)?;
         self.on_server(&mut target, None)
     }
@@ -110,7 +112,8 @@ impl UnderWay<'_> {
         {
             self.caveat(caveat);
         }
-        if matches!(self.plan.trials.restore, Restore::Reload | Restore::None) {
+        let is_made_here = self.collected.is_none();
+        if is_made_here && matches!(self.plan.trials.restore, Restore::Reload | Restore::None) {
             self.watch.enter(Phase::Restore);
             self.outcome.restored = Some(self.in_the_server(target)?);
         }

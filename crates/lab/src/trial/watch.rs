@@ -154,6 +154,9 @@ impl Watcher for Watch<'_> {
         if let Event::Interval { interval, .. } = &event {
             self.follow(interval);
         }
+        if let Event::Agreed { load } = &event {
+            self.event(self.now_ns(), Happening::Agreed { trial: self.trial, load: (*load).clone() });
+        }
         self.inner.tell(event);
     }
 

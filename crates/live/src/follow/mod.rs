@@ -10,7 +10,7 @@ use crate::catalogue::RecordingTopic;
 use agenda::Agenda;
 pub use agenda::AgendaTrial;
 use jiff::Timestamp;
-use plimsoll_model::samples::Phase;
+use plimsoll_model::samples::{AgentSample, Phase};
 use plimsoll_plan::Plan;
 use plimsoll_record::RecordError;
 use plimsoll_record::event::{Happening, RecordedEvent};
@@ -187,6 +187,11 @@ impl Follower {
     /// What each trial has measured so far, the one under way included.
     pub fn measured(&self) -> Vec<MeasuredTrial> {
         self.ended.iter().cloned().chain(self.trial.as_ref().map(FollowedTrial::measured)).collect()
+    }
+
+    /// What each agent of a fleet told last of the load under way.
+    pub fn agents(&self) -> impl Iterator<Item = &AgentSample> {
+        self.trial.iter().flat_map(|trial| trial.agents.values())
     }
 
     /// What comes next, as far as it is known, and whether that is everything.

@@ -4,9 +4,10 @@ use super::series::LiveSeries;
 use super::tail::FileTail;
 use jiff::Timestamp;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
-use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_model::samples::{AgentSample, HostSample, Interval, Phase, ServerSample};
 use plimsoll_record::TrialFacts;
 use plimsoll_record::lines::read_json;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What a trial measured.
@@ -22,6 +23,9 @@ pub struct MeasuredTrial {
     pub failed: Option<String>,
 }
 
+/// More are not shown: a file may say anything.
+const MOST_AGENTS: usize = 4096;
+
 /// The trial under way.
 #[derive(Debug)]
 pub struct FollowedTrial {
@@ -32,6 +36,9 @@ pub struct FollowedTrial {
     intervals: FileTail,
     host: FileTail,
     server: FileTail,
+    agents_file: FileTail,
+    /// What each agent of a fleet told last.
+    pub agents: BTreeMap<String, AgentSample>,
     transactions: u64,
     seconds: f64,
     /// The phase of the last second, and since when, seconds after the recording's start.
@@ -56,6 +63,8 @@ impl FollowedTrial {
             intervals: tail("intervals.ndjson"),
             host: tail("host.ndjson"),
             server: tail("server.ndjson"),
+            agents_file: tail("agents.ndjson"),
+            agents: BTreeMap::new(),
             transactions: 0,
             seconds: 0.0,
             phase: None,
@@ -90,9 +99,24 @@ impl FollowedTrial {
         for sample in self.server.look::<ServerSample>() {
             series.server(self.began, &sample);
         }
+        for sample in self.agents_file.look::<AgentSample>() {
+            self.agent(sample);
+        }
         if self.outcome.is_none() {
             self.outcome = read_json(&self.directory.join("outcome.json")).ok();
         }
+    }
+
+    /// One that is lost keeps what was known of it.
+    fn agent(&mut self, sample: AgentSample) {
+        if self.agents.len() == MOST_AGENTS && !self.agents.contains_key(&sample.agent) {
+            return;
+        }
+        let known = self.agents.entry(sample.agent.clone()).or_default();
+        *known = match sample.lost {
+            Some(_) => AgentSample { transactions: 0, lost: sample.lost, ..std::mem::take(known) },
+            None => sample,
+        };
     }
 
     /// What it measured up to now; for a completed trial of a lab, what its outcome says.

@@ -2,7 +2,7 @@
 
 use super::duration;
 use clap::{Args, Subcommand, ValueHint};
-use plimsoll_fleet::own::ListenAddress;
+use plimsoll_fleet::own::{AgentNames, ListenAddress};
 use plimsoll_plan::allowed_target::AllowedTarget;
 use plimsoll_plan::broker::BrokerAddress;
 use plimsoll_plan::plan::FleetPlan;
@@ -95,14 +95,17 @@ pub enum FleetAction {
 #[derive(Debug, Args)]
 pub struct UpArgs {
     /// Agents on this machine, to try it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), required_unless_present = "hosts")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), required_unless_present_any = ["hosts", "names"])]
     pub local: Option<u16>,
     /// Agents on these machines, which ssh reaches and which have Plimsoll; the broker is started here for them, with TLS
     /// and a key for each.
     #[arg(long, value_name = "HOSTS", value_delimiter = ',', requires = "listen", conflicts_with_all = ["local", "fleet"])]
     pub hosts: Vec<String>,
-    /// Where these machines reach the broker: a name or an address of this machine, and a port.
-    #[arg(long, value_name = "HOST:PORT", value_parser = ListenAddress::parse, requires = "hosts")]
+    /// Keys for agents of these names, which something else starts, as Slurm or Kubernetes: NAME or NAME[FIRST-LAST].
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "listen", value_parser = AgentNames::parse, conflicts_with_all = ["local", "fleet", "hosts"])]
+    pub names: Vec<AgentNames>,
+    /// Where other machines reach the broker: a name or an address of this machine, and a port.
+    #[arg(long, value_name = "HOST:PORT", value_parser = ListenAddress::parse, conflicts_with_all = ["local", "fleet"])]
     pub listen: Option<ListenAddress>,
     /// The command that reaches them.
     #[arg(long, value_name = "COMMAND", default_value = "ssh -o BatchMode=yes", requires = "hosts")]

@@ -41,7 +41,8 @@ pub fn run(args: FleetArgs) -> anyhow::Result<u8> {
 /// Starts a broker and agents, and prints its address.
 fn up(place: &OwnPlace, args: UpArgs) -> anyhow::Result<()> {
     let progress = Progress::new(0)?;
-    let names: Vec<String> = args.hosts.iter().map(|host| name_of(host)).collect();
+    let of_others = args.names.iter().flat_map(|names| names.0.iter().cloned());
+    let names: Vec<String> = args.hosts.iter().map(|host| name_of(host)).chain(of_others).collect();
     let mut own = match &args.listen {
         Some(listen) => place.begin_elsewhere(listen, &names),
         None => place.begin(args.fleet.as_ref()),
@@ -52,6 +53,13 @@ fn up(place: &OwnPlace, args: UpArgs) -> anyhow::Result<()> {
         place.end().map_err(LabError::from)?;
     }
     begun?;
+    if !args.names.is_empty() {
+        let (keys, directory) = (counted(names.len() as f64, "key"), place.keys());
+        terminal::note(&format!(
+            "{keys} and ca.pem in {}; start `plimsoll agent --fleet 'tls://HOST:PORT?key=NAME.nk&ca=ca.pem' --name NAME` with each",
+            directory.display()
+        ));
+    }
     Ok(terminal::result(&own.address.to_string())?)
 }
 
@@ -89,6 +97,9 @@ fn wait_for(place: &OwnPlace, own: &OwnFleet, within: Duration, progress: &Progr
             return Err(LabError::Environment(format!("the agent {} does not come{said}", missing.name)).into());
         }
         thread::sleep(LOOK);
+    }
+    if own.agents.is_empty() {
+        return Ok(());
     }
     let agents = counted(own.agents.len() as f64, "agent");
     terminal::note(&format!("{agents} there; `plimsoll fleet down` ends what was begun"));

@@ -229,6 +229,12 @@ impl Watcher for Progress {
             Event::Interval { point, interval, host, server } => self.interval(point, interval, host, server),
             Event::PointEnds { point } if self.every == 0 => note(&words::point(point)),
             Event::PointEnds { .. } => {}
+            Event::Agent { sample } => match &mut self.view.work {
+                Work::Run(run) => run.agent(sample),
+                Work::Lab(lab) => lab.agent(sample),
+                Work::Other => {}
+            },
+            Event::Agreed { .. } => {}
             Event::Io(event) => self.io(event),
             Event::Lab(event) => self.lab(event),
             Event::Doing(text) => self.doing(text, Duration::ZERO),

@@ -38,7 +38,7 @@ fn count(printed: &Printed, name: &str) -> u64 {
 }
 
 /// Every file below.
-fn texts(below: &Path) -> String {
+pub fn texts(below: &Path) -> String {
     let each = fs::read_dir(below).expect("a directory").map(|entry| entry.expect("an entry").path());
     each.map(|path| match path.is_dir() {
         true => texts(&path),

@@ -1,5 +1,6 @@
 //! Loads that agents make, on real servers: `plimsoll agent`, `plimsoll fleet`, `--fleet`.
 
+use crate::drop_in_recordings::texts;
 use crate::harness::{Done, Lab, Running, begin, run, signal_process};
 use crate::open_loop::logged;
 use plimsoll_testkit::broker::Broker;
@@ -192,11 +193,69 @@ fn an_agent_that_is_killed_is_lost_and_named_and_one_that_was_stopped_is_not() {
     let codes = crate::open_loop::codes(&summary);
     assert!(codes.contains(&"agents_lost"), "{codes:?}");
     // Killed, where none may.
-    let running = measuring(&run(60, ""));
+    let running = measuring(&run(600, ""));
     signal_process(fleet.pid("a2"), Signal::KILL);
     let since = Instant::now();
     running.end().exits(3).tells(&["the agent a2 is lost", "no heartbeat either"]);
-    assert!(since.elapsed() < Duration::from_secs(40), "it does not go on to the end");
+    assert!(since.elapsed() < Duration::from_secs(500), "it does not go on to the end");
+}
+
+#[test]
+fn what_agents_kept_of_a_killed_lab_is_collected_when_it_is_resumed() {
+    let Some(lab) = Lab::mariadb().map(|lab| lab.over_tls("ssl-mode=required")) else { return };
+    if servers::nats_server().is_none() {
+        return;
+    }
+    lab.up("");
+    lab.does("load oltp_read_only --table-size 1000");
+    let remote = lab.remote();
+    let allowed = remote.url(crate::remote::USER, "").replace('?', "*");
+    let with_password = |mut command: Command| {
+        command.env("MYSQL_PWD", crate::remote::PASSWORD);
+        command
+    };
+    let up = with_password(plimsoll(lab.home(), &format!("fleet up --local 2 --allow-target {allowed}")));
+    let url = run(up).exits(0).out.trim().to_owned();
+    let fleet = Fleet { lab: &lab, url };
+    let target = remote.url(crate::remote::USER, "ssl-mode=required").replace("/?", "/sbtest?");
+    let plan = lab.home().join("left.toml");
+    let text = format!(
+        "name = \"left\"\n[server]\ntarget = \"{target}\"\n[workload]\nkind = \"oltp_read_only\"\ntables = 1\n\
+         table_size = 1000\n[load]\nconnections = [4]\nrate = 100\n[fleet]\nbroker = \"{}\"\nagents = 2\n[trials]\n\
+         warmup = \"1s\"\nmeasure = \"6s\"\nrounds = 2\nrestore = \"none\"\n",
+        fleet.url
+    );
+    fs::write(&plan, text).expect("the home can be written");
+    let mut running = begin(with_password(lab.command(&format!("lab {}", plan.display()))));
+    lab.wait_until_measured(&mut running);
+    running.kill();
+    let recording = lab.recordings().pop().expect("a recording");
+    let resumed = run(with_password(lab.command(&format!("lab --resume {}", recording.display())))).exits(0);
+    let mut trials: Vec<_> = fs::read_dir(recording.join("trials")).expect("trials").flatten().collect();
+    trials.sort_by_key(fs::DirEntry::path);
+    assert_eq!(trials.len(), 2, "{resumed}");
+    let text = |trial: &fs::DirEntry, name: &str| fs::read_to_string(trial.path().join(name)).expect("it is recorded");
+    for (trial, is_collected) in trials.iter().zip([true, false]) {
+        let outcome: Value = serde_json::from_str(&text(trial, "outcome.json")).expect("JSON");
+        assert_eq!((&outcome["status"], &outcome["why"]), (&"done".into(), &Value::Null), "{outcome}");
+        let caveats = outcome["caveats"].as_array().expect("a list");
+        assert_eq!(caveats.iter().any(|caveat| caveat["code"] == "collected"), is_collected, "{caveats:?}");
+        let series = text(trial, "intervals.ndjson");
+        let seconds: Vec<Value> =
+            series.lines().skip(1).map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let measured: Vec<&Value> = seconds.iter().filter(|second| second["phase"] == "measure").collect();
+        assert_eq!(measured.len(), 6, "{series}");
+        let sum =
+            |all: &mut dyn Iterator<Item = &Value>| all.map(|one| one["transactions"].as_u64().unwrap()).sum::<u64>();
+        let agents = outcome["point"]["agents"].as_array().expect("a list");
+        assert_eq!(sum(&mut measured.into_iter()), sum(&mut agents.iter()), "what agents kept is what is recorded");
+        assert!(agents.len() == 2 && agents.iter().all(|agent| agent["lost"].is_null()), "{agents:?}");
+        let host = fs::read_to_string(trial.path().join("host.ndjson")).unwrap_or_default();
+        assert_eq!(host.lines().count() > 1, !is_collected, "nobody looked at the machine meanwhile");
+    }
+    for written in ["recordings", "fleet"] {
+        assert!(!texts(&lab.home().join(written)).contains(crate::remote::PASSWORD), "{written} has no password");
+    }
 }
 
 /// An ssh server of our own on the loopback, with keys of its own.

@@ -13,8 +13,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 /// An account that the server lets in with TLS only.
-const USER: &str = "remote";
-const PASSWORD: &str = "q7-Distant-Anchor";
+pub const USER: &str = "remote";
+pub const PASSWORD: &str = "q7-Distant-Anchor";
 
 pub struct Remote {
     address: Ipv4Addr,

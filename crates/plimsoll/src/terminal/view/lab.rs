@@ -8,7 +8,7 @@ use super::run::phase_line;
 use super::so_far::SoFar;
 use plimsoll_model::lab::LabSummary;
 use plimsoll_model::number::duration;
-use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_model::samples::{AgentSample, HostSample, Interval, Phase, ServerSample};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{PlannedTrial, TrialPlan, TrialRules, WarmUp};
 use plimsoll_plan::plan::Measure;
@@ -105,6 +105,10 @@ impl LabView {
         let told_late = Duration::try_from_secs_f64(interval.seconds).unwrap_or_default();
         let now = Instant::now();
         self.enter_at(interval.phase, now.checked_sub(told_late).unwrap_or(now));
+    }
+
+    pub fn agent(&mut self, sample: &AgentSample) {
+        self.pulse.agent(sample);
     }
 
     /// The number of the trial under way, and of about how many.

@@ -1,6 +1,7 @@
 //! What a person sees in place while something happens: a value whose current state the thread of the
 //! [`screen`](super::screen) draws.
 
+mod agents;
 mod bar;
 mod doing;
 mod lab;

@@ -2,9 +2,10 @@
 
 use super::super::line::{Style, TerminalLine};
 use super::super::tty::Room;
+use super::agents::Agents;
 use super::sparkline::{Alphabet, sparkline};
 use plimsoll_model::number::{in_percent, number, short};
-use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_model::samples::{AgentSample, HostSample, Interval, Phase, ServerSample};
 use std::collections::VecDeque;
 
 /// Seconds that are shown at most.
@@ -27,6 +28,7 @@ pub struct Pulse {
     errors: u64,
     reconnects: u64,
     dropped: u64,
+    agents: Agents,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,10 +76,15 @@ impl Pulse {
         self.dropped += interval.counts.dropped;
     }
 
+    pub fn agent(&mut self, sample: &AgentSample) {
+        self.agents.add(sample);
+    }
+
     /// Another load begins; what went wrong in the previous one is told elsewhere.
     pub fn begin(&mut self) {
         (self.errors, self.reconnects, self.dropped) = (0, 0, 0);
         self.server = (None, None);
+        self.agents = Agents::default();
     }
 
     pub fn lines(&self, room: Room) -> Vec<TerminalLine> {
@@ -91,6 +98,7 @@ impl Pulse {
             self.details(last),
         ];
         lines.extend(self.machine());
+        lines.extend(self.agents.line());
         lines
     }
 
@@ -145,7 +153,7 @@ impl Pulse {
 }
 
 /// A name and a value with its unit, in columns.
-fn head(name: &str, value: &str, unit: &str) -> TerminalLine {
+pub fn head(name: &str, value: &str, unit: &str) -> TerminalLine {
     TerminalLine::new()
         .with(Style::Dim, &format!("{name:<NAME$}"))
         .with(Style::Bold, &format!("{value:>VALUE$}"))

@@ -7,7 +7,7 @@ use super::doing::Doing;
 use super::pulse::Pulse;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::number::duration;
-use plimsoll_model::samples::{HostSample, Interval, ServerSample};
+use plimsoll_model::samples::{AgentSample, HostSample, Interval, ServerSample};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::Measure;
 use std::time::Instant;
@@ -58,6 +58,10 @@ impl RunView {
     pub fn add(&mut self, interval: &Interval, host: Option<&HostSample>, server: Option<&ServerSample>) {
         self.reached = Some((interval.t_ns as f64 / 1e9 + interval.seconds, Instant::now()));
         self.pulse.add(interval, host, server);
+    }
+
+    pub fn agent(&mut self, sample: &AgentSample) {
+        self.pulse.agent(sample);
     }
 
     pub fn lines(&self, doing: Option<&Doing>, now: Instant, room: Room) -> Vec<TerminalLine> {
