@@ -20,9 +20,9 @@ impl AgentNames {
             None => vec![text.to_owned()],
             Some((before, range)) => {
                 let refuse = || FleetError::Refused(format!("{text:?} is neither NAME nor NAME[FIRST-LAST]"));
-                let (first, last) = range.strip_suffix(']').and_then(|range| range.split_once('-')).ok_or_else(refuse)?;
-                let (first, last): (usize, usize) =
-                    first.parse().ok().zip(last.parse().ok()).ok_or_else(refuse)?;
+                let (first, last) =
+                    range.strip_suffix(']').and_then(|range| range.split_once('-')).ok_or_else(refuse)?;
+                let (first, last): (usize, usize) = first.parse().ok().zip(last.parse().ok()).ok_or_else(refuse)?;
                 if last < first || last - first >= MOST {
                     return Err(FleetError::Refused(format!("{text:?} names none, or more than {MOST} agents")));
                 }

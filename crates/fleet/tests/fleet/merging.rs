@@ -1,14 +1,22 @@
 //! What agents tell is what one process would have told.
 
-use crate::scene::{Outcome, Scene, Script, Then, follow, follow_to_its_end};
+use crate::scene::{Outcome, Replay, Scene, Script, Then, follow, follow_to_its_end};
 use plimsoll_fleet::link::BrokerLink;
 use plimsoll_fleet::message::{self, ToldLetter, Word};
+use plimsoll_follow::{Account, FollowedSecond, Seen, SeriesWriter, follow as follow_load, until_ready};
+use plimsoll_host::facts::HostFacts;
 use plimsoll_load::lines;
 use plimsoll_load::seed::Rng;
 use plimsoll_load::source::{LoadEvent, LoadSource};
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::SECOND_NS;
+use plimsoll_model::LoadPoint;
+use plimsoll_plan::Plan;
+use plimsoll_record::{LoadParameters, Manifest, Parameters, Recording, TrialFacts};
 use plimsoll_testkit::broker::Broker;
+use plimsoll_testkit::simulated::run_plan;
+use plimsoll_watch::{Unwatched, Watcher};
+use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::mpsc;
@@ -183,4 +191,53 @@ fn what_is_recorded_is_forgotten_by_the_broker_and_nothing_else_is() {
     // The last word of the coordinator to itself may come after what it had read.
     let left = |subject: &str| subject.starts_with("plimsoll.told.a0");
     assert!(!stored.try_iter().any(|letter| left(&letter.subject)));
+}
+
+/// Nothing else is seen beside the load.
+struct LoadAlone;
+
+impl Account for LoadAlone {
+    fn second(&mut self, _: &FollowedSecond<'_>, _: &mut dyn Watcher) -> Seen {
+        Seen::default()
+    }
+}
+
+/// What is recorded of a load's seconds, by the names of the files.
+fn recorded(source: &mut dyn LoadSource) -> BTreeMap<String, Vec<u8>> {
+    let home = tempfile::tempdir().unwrap();
+    let started = "2026-01-01T00:00:00Z".parse().unwrap();
+    let manifest = Manifest::new("merged", "1.2.3", started, Plan::Run(run_plan(&[])), HostFacts::default());
+    let recording = Recording::create(home.path(), manifest).unwrap();
+    let parameters =
+        Parameters::Load(Box::new(LoadParameters { point: LoadPoint::closed(8), ..LoadParameters::default() }));
+    let (variant, point) = ("replayed".to_owned(), "c8".to_owned());
+    let facts = TrialFacts { index: 1, variant, point, round: 1, started, parameters };
+    let mut writer = recording.trial(&facts).unwrap();
+    assert!(until_ready(source, &mut Unwatched).is_ok());
+    source.start();
+    let series = SeriesWriter { writer: &mut writer, before_ns: 0, phase: None };
+    let followed = follow_load(source, &mut LoadAlone, series, &mut Unwatched);
+    assert!(followed.is_drained && followed.ended.is_none());
+    let directory = writer.directory().to_owned();
+    drop(writer);
+    let files = fs::read_dir(directory).unwrap().flatten();
+    files.map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap())).collect()
+}
+
+#[test]
+fn what_is_recorded_of_eight_agents_is_what_is_recorded_of_one_process() {
+    let Some(scene) = Scene::of(Script::of(8, 5, PACE)) else { return };
+    let _agents = scene.agents(8);
+    let fleet = scene.fleet(8, 0);
+    let mut load = scene.begin(&fleet, 8);
+    let mut by_agents = recorded(&mut load);
+    load.finish();
+    let here = recorded(&mut Replay::of(scene.script, (0..8).collect(), scene.started_at.clone()));
+    assert!(by_agents.remove("agents.ndjson").is_some(), "and what each of them did");
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&by_agents), names(&here));
+    assert!(here.contains_key("intervals.ndjson") && here.len() > 2, "{:?}", names(&here));
+    for (name, bytes) in &here {
+        assert!(by_agents[name] == *bytes, "{name} is equal, byte by byte");
+    }
 }

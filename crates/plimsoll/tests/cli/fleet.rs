@@ -4,7 +4,6 @@ use crate::drop_in_recordings::texts;
 use crate::harness::{Done, Lab, Running, begin, run, signal_process};
 use crate::open_loop::logged;
 use plimsoll_testkit::broker::Broker;
-use plimsoll_testkit::programs::write_script;
 use plimsoll_testkit::servers;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -13,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-fn plimsoll(home: &Path, line: &str) -> Command {
+pub fn plimsoll(home: &Path, line: &str) -> Command {
     let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home);
     command.args(line.split_whitespace());
     command
@@ -256,107 +255,6 @@ fn what_agents_kept_of_a_killed_lab_is_collected_when_it_is_resumed() {
     for written in ["recordings", "fleet"] {
         assert!(!texts(&lab.home().join(written)).contains(crate::remote::PASSWORD), "{written} has no password");
     }
-}
-
-/// An ssh server of our own on the loopback, with keys of its own.
-struct Sshd {
-    directory: tempfile::TempDir,
-    port: u16,
-    child: std::process::Child,
-}
-
-impl Sshd {
-    /// `None` was said with [`servers::skip`].
-    fn start() -> Option<Sshd> {
-        let program = Path::new("/usr/sbin/sshd");
-        if !program.exists() || !Path::new("/usr/bin/ssh-keygen").exists() || !rustix::process::geteuid().is_root() {
-            servers::skip("no ssh server, or not root: apt-get install openssh-server openssh-client");
-            return None;
-        }
-        let directory = servers::home();
-        let path = |name: &str| directory.path().join(name).display().to_string();
-        for key in ["host", "user"] {
-            let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &path(key)]).status();
-            assert!(made.expect("ssh-keygen").success());
-        }
-        let free = std::net::TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr());
-        let port = free.expect("a port is free").port();
-        let config = format!(
-            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\n\
-             UsePAM no\nPermitUserEnvironment no\n",
-            path("host"),
-            path("user.pub")
-        );
-        fs::write(path("config"), config).expect("it can be written");
-        // Where it separates its privileges; the package makes it when the service is started.
-        fs::create_dir_all("/run/sshd").expect("root may");
-        let mut command = Command::new(program);
-        command.args(["-D", "-e", "-f", &path("config")]).stderr(std::process::Stdio::null());
-        let child = command.spawn().expect("sshd starts");
-        let answers = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
-        assert!(servers::wait_until(Duration::from_secs(20), answers), "sshd does not answer");
-        Some(Sshd { directory, port, child })
-    }
-
-    fn command(&self) -> String {
-        let key = self.directory.path().join("user");
-        format!(
-            "ssh -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -p {} -i {}",
-            self.port,
-            key.display()
-        )
-    }
-}
-
-impl Drop for Sshd {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-#[test]
-fn agents_are_started_over_ssh_with_keys_of_their_own_and_leave_nothing_there() {
-    let Some(lab) = Lab::mariadb() else { return };
-    let (Some(sshd), Some(_)) = (Sshd::start(), servers::nats_server()) else { return };
-    lab.up("");
-    lab.does("load oltp_read_only --table-size 1000");
-    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr());
-    let listen = format!("localhost:{}", free.expect("a port is free").port());
-    let up = |ssh: &str, program: &str| {
-        let mut command = plimsoll(lab.home(), "fleet up --hosts localhost,127.0.0.1");
-        command.args(["--listen", &listen, "--ssh", ssh, "--remote-plimsoll", program]);
-        run(command)
-    };
-    let none = up(&sshd.command(), "/no/plimsoll");
-    none.refuses(3, &["localhost", "there is no /no/plimsoll"]);
-    // Whoever logs in has another home.
-    let (elsewhere, program) = (servers::home(), lab.home().join("plimsoll-there"));
-    let binary = env!("CARGO_BIN_EXE_plimsoll");
-    let home = elsewhere.path().display();
-    write_script(&program, &format!("#!/bin/sh\nPLIMSOLL_HOME={home} exec {binary} \"$@\"\n"));
-    let fleet = up(&sshd.command(), &program.display().to_string()).exits(0).out.trim().to_owned();
-    assert!(fleet.starts_with("tls://localhost:"), "{fleet}");
-    let own = fs::read_to_string(lab.home().join("fleet/own.json")).expect("what was begun is noted");
-    let broker = lab.home().join("fleet/broker");
-    let seeds: Vec<String> = ["coordinator.nk", "localhost.nk", "127-0-0-1.nk"]
-        .iter()
-        .map(|name| fs::read_to_string(broker.join(name)).expect("a key").trim().to_owned())
-        .collect();
-    let line = format!("run oltp_read_only --connections 4 --events 40 --json --fleet {fleet}");
-    let summary = lab.does(&line).json();
-    assert_eq!(summary["points"][0]["agents"].as_array().map(Vec::len), Some(2));
-    let processes = Command::new("ps").args(["-eo", "args"]).output().expect("ps");
-    let processes = String::from_utf8_lossy(&processes.stdout).into_owned();
-    let logs = fs::read_to_string(broker.join("log")).unwrap_or_default();
-    for seed in &seeds {
-        assert!(!processes.contains(seed) && !logs.contains(seed) && !own.contains(seed), "no key is shown");
-    }
-    let there: Value = serde_json::from_str(&own).expect("it is JSON");
-    let directory = there["agents"][0]["place"]["there"]["directory"].as_str().expect("a directory").to_owned();
-    assert!(Path::new(&directory).exists());
-    run(plimsoll(lab.home(), "fleet down")).exits(0);
-    assert!(!Path::new(&directory).exists(), "{directory} is left");
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod drops;
 mod every_plan;
 mod faces;
 mod fleet;
+mod fleet_elsewhere;
 mod gate;
 mod harness;
 mod hostile_plans;

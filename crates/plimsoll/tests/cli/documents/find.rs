@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 /// A code span that begins with one of these is a command.
 const PROGRAMS: [&str; 4] = ["plimsoll", "plimsoll-bench", "make", "cargo"];
 /// Languages of fenced blocks in which nobody types commands. All others, and none at all, have commands in each line.
-const OTHER_LANGUAGES: [&str; 6] = ["toml", "json", "sql", "text", "lua", "cnf"];
+const OTHER_LANGUAGES: [&str; 7] = ["toml", "json", "sql", "text", "lua", "cnf", "slurm"];
 /// Languages of blocks that are whole files if their first line is a comment that begins with the file's name.
 const OF_FILES: [(&str, &str); 3] = [("toml", "# "), ("lua", "-- "), ("cnf", "# ")];
 
