@@ -74,7 +74,7 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	@export PLIMSOLL_TEST_ALL=1
 	export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
 	export PLIMSOLL_TEST_NATS_SERVER="$$(scripts/unpack-server nats || true)"
-	export PLIMSOLL_TEST_NATS_SERVER_NEW="$$(scripts/unpack-server nats trixie || true)"
+	export PLIMSOLL_TEST_NATS_SERVER_NEW="$$(scripts/build-nats-server || scripts/unpack-server nats trixie || true)"
 	export PLIMSOLL_TEST_SLURM="$$(scripts/unpack-server slurm || true)"
 	export PLIMSOLL_TEST_MARIADB_NEW="$$(scripts/unpack-server mariadb trixie || true)"
 	old="$$(scripts/unpack-server mariadb bookworm || true)"

@@ -67,7 +67,7 @@ mod tests {
     fn facts() -> TrialFacts {
         TrialFacts {
             index: 1,
-            variant: "oltp_read_only".to_owned(),
+            variant: "run".to_owned(),
             point: "c4".to_owned(),
             round: 1,
             started: Timestamp::now(),

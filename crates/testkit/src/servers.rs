@@ -90,7 +90,7 @@ pub fn nats_server() -> Option<PathBuf> {
 #[track_caller]
 pub fn nats_server_new() -> Option<PathBuf> {
     let found = from_environment("PLIMSOLL_TEST_NATS_SERVER_NEW");
-    let reason = "no newer broker; set PLIMSOLL_TEST_NATS_SERVER_NEW=$(scripts/unpack-server nats trixie)";
+    let reason = "no newer broker; set PLIMSOLL_TEST_NATS_SERVER_NEW=$(scripts/build-nats-server)";
     found_or_skip(found, reason)
 }
 

@@ -225,11 +225,12 @@ fn what_agents_kept_of_a_killed_lab_is_collected_when_it_is_resumed() {
         fleet.url
     );
     fs::write(&plan, text).expect("the home can be written");
-    let mut running = begin(with_password(lab.command(&format!("lab {}", plan.display()))));
+    let meant = format!("--password-for {}", remote.socket_address());
+    let mut running = begin(with_password(lab.command(&format!("lab {} {meant}", plan.display()))));
     lab.wait_until_measured(&mut running);
     running.kill();
     let recording = lab.recordings().pop().expect("a recording");
-    let resumed = run(with_password(lab.command(&format!("lab --resume {}", recording.display())))).exits(0);
+    let resumed = run(with_password(lab.command(&format!("lab --resume {} {meant}", recording.display())))).exits(0);
     let mut trials: Vec<_> = fs::read_dir(recording.join("trials")).expect("trials").flatten().collect();
     trials.sort_by_key(fs::DirEntry::path);
     assert_eq!(trials.len(), 2, "{resumed}");

@@ -30,7 +30,7 @@ impl Remote {
     }
 
     /// The address is the test's own, and so is every port of it.
-    fn socket_address(&self) -> SocketAddr {
+    pub fn socket_address(&self) -> SocketAddr {
         SocketAddr::from((self.address, 33_060))
     }
 
