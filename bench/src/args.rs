@@ -129,6 +129,7 @@ pub enum BenchSuite {
     Advise,
     Live,
     Ledger,
+    Fleet,
     TpccLoad,
     TpccSysbench,
     TpccGo,
@@ -139,7 +140,7 @@ pub enum BenchSuite {
 }
 
 impl BenchSuite {
-    pub const ALL: [BenchSuite; 20] = [
+    pub const ALL: [BenchSuite; 21] = [
         BenchSuite::PointSelect,
         BenchSuite::ReadWrite,
         BenchSuite::Connections,
@@ -153,6 +154,7 @@ impl BenchSuite {
         BenchSuite::Advise,
         BenchSuite::Live,
         BenchSuite::Ledger,
+        BenchSuite::Fleet,
         BenchSuite::TpccLoad,
         BenchSuite::TpccSysbench,
         BenchSuite::TpccGo,
@@ -175,6 +177,7 @@ impl BenchSuite {
             BenchSuite::Advise => "advise",
             BenchSuite::Live => "live",
             BenchSuite::Ledger => "ledger",
+            BenchSuite::Fleet => "fleet",
             BenchSuite::Packaged => "packaged",
             BenchSuite::Sysbench => "sysbench",
             BenchSuite::TpccLoad => "tpcc-load",
@@ -199,6 +202,7 @@ impl BenchSuite {
             | BenchSuite::Verdicts
             | BenchSuite::Live
             | BenchSuite::Ledger
+            | BenchSuite::Fleet
             | BenchSuite::Restore
             | BenchSuite::Packaged
             | BenchSuite::Sysbench

@@ -65,7 +65,8 @@ pub fn run(
     let said = |path: &Path| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let output = said(&stdout)?;
     if !status.success() {
-        let all = said(&stderr)? + &output;
+        // What it says of its end comes last.
+        let all = output + &said(&stderr)?;
         let lines: Vec<&str> = all.lines().filter(|line| !line.trim().is_empty()).collect();
         bail!("{name} failed ({status}): {}", lines[lines.len().saturating_sub(TAIL)..].join("\n"));
     }

@@ -4,6 +4,7 @@
 mod advise;
 mod connections;
 mod drop_in;
+mod fleet;
 pub mod io;
 mod lab;
 mod ledger;
@@ -157,6 +158,7 @@ pub fn run(suite: BenchSuite, arena: &Arena, extent: &BenchExtent) -> anyhow::Re
         BenchSuite::Advise => advise::compare(arena, extent),
         BenchSuite::Live => live::compare(arena, extent),
         BenchSuite::Ledger => ledger::compare(arena, extent),
+        BenchSuite::Fleet => fleet::compare(arena, extent),
         BenchSuite::Restore => restore::compare(arena, extent),
         BenchSuite::Packaged => packaged::compare(arena, extent),
         BenchSuite::Sysbench => drop_in::compare(arena, extent),
@@ -186,6 +188,7 @@ pub fn expected_seconds(suite: BenchSuite, args: &Args) -> u64 {
         BenchSuite::Advise => advise::expected_seconds(),
         BenchSuite::Live => live::expected_seconds(pairs, seconds),
         BenchSuite::Ledger => ledger::expected_seconds(pairs, seconds),
+        BenchSuite::Fleet => fleet::expected_seconds(pairs, seconds),
         BenchSuite::Restore => restore::expected_seconds(args.pairs),
         BenchSuite::Packaged => (pairs + 1) * 2 * seconds,
         BenchSuite::Sysbench => drop_in::expected_seconds(args.pairs, seconds),

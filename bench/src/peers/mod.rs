@@ -4,6 +4,7 @@ pub mod advisors;
 pub mod brought;
 pub mod engines;
 pub mod fio;
+pub mod fleet;
 pub mod floor;
 pub mod go_tpc;
 pub mod ledger;

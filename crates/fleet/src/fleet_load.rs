@@ -24,6 +24,8 @@ const FOLLOWED: Duration = Duration::from_millis(500);
 const PING: Duration = Duration::from_secs(1);
 /// A broker that gives nothing back for so long does not come back in time.
 const DEAF_FOR: Duration = Duration::from_secs(60);
+/// Clocks that are not known well enough are asked for again so often: those that are asked at once disturb each other.
+const CLOCK_ROUNDS: usize = 5;
 /// From the order to start to the start.
 const START_IN: Duration = Duration::from_secs(2);
 /// All have to have accepted it by then.
@@ -306,12 +308,21 @@ impl<'f> FleetLoad<'f> {
 
     /// Judges how far the clock of each agent is ahead, and that it is known well enough.
     fn judge_clocks(&mut self) -> Result<(), String> {
-        let (fleet, epoch) = (self.fleet, self.epoch);
-        let members: Vec<Member> = self.voices.iter().map(|voice| voice.member.clone()).collect();
-        let found = fleet.clocks(&members, epoch, &mut |letter| self.take(letter));
-        for (voice, found) in self.voices.iter_mut().zip(found) {
+        for _ in 0..CLOCK_ROUNDS {
+            let unsure: Vec<usize> = (0..self.voices.len()).filter(|at| !self.voices[*at].is_clock_known()).collect();
+            if unsure.is_empty() {
+                break;
+            }
+            let members: Vec<Member> = unsure.iter().map(|at| self.voices[*at].member.clone()).collect();
+            let (fleet, epoch) = (self.fleet, self.epoch);
+            let found = fleet.clocks(&members, epoch, &mut |letter| self.take(letter));
+            for (at, found) in unsure.into_iter().zip(found) {
+                let clock = &mut self.voices[at].clock;
+                *clock = clock.iter().copied().chain(found).min_by_key(|clock| clock.bound_ns);
+            }
+        }
+        for voice in &self.voices {
             let name = &voice.member.name;
-            voice.clock = found;
             match voice.clock {
                 Some(Offset { bound_ns, .. }) if bound_ns <= WORST_NS => {}
                 Some(Offset { bound_ns, .. }) => {

@@ -131,6 +131,8 @@ pub struct MachineSecond {
     pub end_ns: u64,
     /// Transactions of the agent's loops that ended in it.
     pub transactions: u64,
+    /// The longest that the broker took to acknowledge a letter since the second before, microseconds.
+    pub stored_us: u64,
     /// CPU that the processes of the load have used so far, and how long they waited for one, microseconds.
     pub cpu_us: u64,
     pub waited_us: Option<u64>,
@@ -214,6 +216,7 @@ mod tests {
         let second = MachineSecond {
             end_ns: 7,
             transactions: 3,
+            stored_us: 5,
             cpu_us: u64::MAX,
             waited_us: None,
             host: Some(HostSample::default()),

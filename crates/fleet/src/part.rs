@@ -171,6 +171,7 @@ impl<L: LocalLoad> Part<L> {
             self.teller.tell(&Word::Machine(Box::new(MachineSecond {
                 end_ns: tally.end_ns,
                 transactions: tally.counters.transactions,
+                stored_us: self.teller.longest_stored().as_micros() as u64,
                 cpu_us: spent.map_or(0, |spent| spent.cpu.as_micros() as u64),
                 waited_us: spent.and_then(|spent| spent.waited).map(|waited| waited.as_micros() as u64),
                 host: self.sampler.sample(tally.end_ns).host,

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between two attempts at a broker that does not answer.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -31,6 +31,8 @@ struct State {
     next: u64,
     /// How often it was asked to begin again: what is sent again has another id, or the broker would drop it.
     again: u64,
+    /// The longest that the broker took to acknowledge a letter, since somebody asked.
+    longest: Duration,
     is_over: bool,
 }
 
@@ -48,15 +50,16 @@ impl Teller {
     ) -> io::Result<Teller> {
         let spool = Spool::create(directory, trial, incarnation)?;
         let shared = Arc::new(Shared {
-            state: Mutex::new(State { spool, next: 0, again: 0, is_over: false }),
+            state: Mutex::new(State { spool, next: 0, again: 0, longest: Duration::ZERO, is_over: false }),
             changed: Condvar::new(),
         });
         let (inside, subject, id) = (shared.clone(), subject::told(agent), format!("{trial}.{agent}.{incarnation}"));
         let sender = thread::Builder::new().name("teller".into()).spawn(move || {
             while let Some((number, again, body)) = inside.next_letter() {
                 let id = if again == 0 { format!("{id}.{number}") } else { format!("{id}.{number}.{again}") };
+                let sent = Instant::now();
                 match link.store(&subject, &id, body) {
-                    Ok(()) => inside.is_stored(number, again),
+                    Ok(()) => inside.is_stored(number, again, sent.elapsed()),
                     Err(_) => thread::sleep(AGAIN),
                 }
             }
@@ -77,6 +80,11 @@ impl Teller {
     /// How many letters have been written.
     pub fn written(&self) -> u64 {
         self.shared.state().spool.written()
+    }
+
+    /// The longest that the broker took to acknowledge a letter, since this was last asked.
+    pub fn longest_stored(&self) -> Duration {
+        std::mem::take(&mut self.shared.state().longest)
     }
 
     /// Sends everything from this letter on once more.
@@ -118,8 +126,9 @@ impl Shared {
         None
     }
 
-    fn is_stored(&self, number: u64, again: u64) {
+    fn is_stored(&self, number: u64, again: u64, after: Duration) {
         let mut state = self.state();
+        state.longest = state.longest.max(after);
         // Unless it was told to begin again meanwhile.
         if state.next == number && state.again == again {
             state.next += 1;

@@ -1,6 +1,6 @@
 //! One agent of a load, as its coordinator hears it.
 
-use crate::clock::Offset;
+use crate::clock::{Offset, WORST_NS};
 use crate::member::{LoopRange, Member};
 use crate::message::{MachineSecond, ToldLetter, Word};
 use crate::roster::Attendance;
@@ -150,7 +150,8 @@ impl Voice {
     }
 
     fn machine(&mut self, second: MachineSecond) -> LoadEvent {
-        let MachineSecond { end_ns, transactions, cpu_us, waited_us, host } = second;
+        let MachineSecond { end_ns, transactions, stored_us, cpu_us, waited_us, host } = second;
+        let stored = Duration::from_micros(stored_us);
         let cpu = Duration::from_micros(cpu_us);
         if let Some(host) = &host {
             let own = cpu.saturating_sub(self.spent.cpu).as_secs_f64();
@@ -159,7 +160,12 @@ impl Voice {
         }
         self.spent = Spent { cpu, waited: waited_us.map(Duration::from_micros) };
         let (agent, clock_bound_us) = (self.member.name.clone(), self.clock_bound_us());
-        LoadEvent::Machine(Box::new(MachineSample { agent, end_ns, transactions, clock_bound_us, cpu, host }))
+        LoadEvent::Machine(Box::new(MachineSample { agent, end_ns, transactions, stored, clock_bound_us, cpu, host }))
+    }
+
+    /// Whether its clock is known well enough for a start in common.
+    pub fn is_clock_known(&self) -> bool {
+        self.clock.is_some_and(|clock| clock.bound_ns <= WORST_NS)
     }
 
     /// What was agreed with it.
@@ -264,7 +270,8 @@ mod tests {
         tally.counters.queries = 50;
         record(&mut tally.statements[0].latency, 5_000);
         let host = Some(HostSample { seconds: 1.0, idle: 0.25, ..HostSample::default() });
-        let second = MachineSecond { end_ns: SECOND_NS, transactions: 9, cpu_us: 500_000, waited_us: None, host };
+        let second =
+            MachineSecond { end_ns: SECOND_NS, transactions: 9, stored_us: 0, cpu_us: 500_000, waited_us: None, host };
         let words = [
             Word::Head(lines::head(&facts())),
             Word::Machine(Box::new(second)),

@@ -45,9 +45,11 @@ impl SeriesWriter<'_> {
     /// # Errors
     /// The recording cannot be written.
     pub fn machine(&mut self, sample: MachineSample, watcher: &mut dyn Watcher) -> Result<(), RecordError> {
-        let MachineSample { agent, end_ns, transactions, clock_bound_us, cpu, host } = sample;
-        let (t_ns, cpu_us) = (self.on_series(end_ns), cpu.as_micros() as u64);
-        self.agent(&AgentSample { t_ns, agent, transactions, cpu_us, clock_bound_us, lost: None, host }, watcher)
+        let MachineSample { agent, end_ns, transactions, stored, clock_bound_us, cpu, host } = sample;
+        let (cpu_us, stored_us) = (cpu.as_micros() as u64, stored.as_micros() as u64);
+        let t_ns = self.on_series(end_ns);
+        let told = AgentSample { t_ns, agent, transactions, cpu_us, stored_us, clock_bound_us, lost: None, host };
+        self.agent(&told, watcher)
     }
 
     /// The same, that an agent is lost.

@@ -74,6 +74,8 @@ pub struct MachineSample {
     pub end_ns: u64,
     /// Transactions that ended in it.
     pub transactions: u64,
+    /// The longest that the broker took since the second before to acknowledge something that was told of it.
+    pub stored: Duration,
     /// How well its clock was known at the start, microseconds.
     pub clock_bound_us: f64,
     /// CPU that the processes of the load have used so far.

@@ -100,6 +100,9 @@ pub struct AgentSample {
     pub transactions: u64,
     /// CPU that the processes of its load have used so far, microseconds.
     pub cpu_us: u64,
+    /// The longest that the broker took since the second before to acknowledge something that the agent told, microseconds.
+    #[serde(default)]
+    pub stored_us: u64,
     /// How well its clock was known at the start, microseconds.
     #[serde(default)]
     pub clock_bound_us: f64,
