@@ -4,7 +4,7 @@
 
 use super::{BenchExtent, BenchRow, BenchTarget, PeerComparison, in_turn};
 use crate::arena::Arena;
-use crate::peers::fleet::{self, FleetRun, OwnFleet};
+use crate::peers::fleet::{self, FleetRun, LocalFleet};
 use plimsoll_load::assembly::Assembly;
 use plimsoll_load::lines;
 use plimsoll_load::source::LoadEvent;
@@ -34,7 +34,7 @@ pub fn expected_seconds(pairs: u64, seconds: u64) -> u64 {
 pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     let title = format!("fleet on {}: {AGENTS} agents and one process, {RATE} point-selects per second", arena.label());
     fleet::prepare(arena)?;
-    let own = OwnFleet::up(arena, AGENTS)?;
+    let own = LocalFleet::up(arena, AGENTS)?;
     let run = |address: Option<&str>| fleet::run(arena, address, AGENTS, RATE, extent.seconds);
     let [agents, here] = in_turn(
         &title,

@@ -22,19 +22,19 @@ pub fn prepare(arena: &Arena) -> anyhow::Result<()> {
 }
 
 /// A fleet of this machine, which ends with this.
-pub struct OwnFleet<'a> {
+pub struct LocalFleet<'a> {
     arena: &'a Arena<'a>,
     pub address: String,
     is_down: bool,
 }
 
-impl<'a> OwnFleet<'a> {
-    pub fn up(arena: &'a Arena<'a>, agents: usize) -> anyhow::Result<OwnFleet<'a>> {
+impl<'a> LocalFleet<'a> {
+    pub fn up(arena: &'a Arena<'a>, agents: usize) -> anyhow::Result<LocalFleet<'a>> {
         let mut command = arena.plimsoll_alone("fleet");
         let allowed = format!("mysql://{USER}@127.0.0.1:{}/*", arena.port());
         command.args(["up", "--within=120s"]).arg(format!("--local={agents}")).arg(format!("--allow-target={allowed}"));
         let up = arena.run(command, AROUND_A_RUN)?;
-        Ok(OwnFleet { arena, address: up.stdout.trim().to_owned(), is_down: false })
+        Ok(LocalFleet { arena, address: up.stdout.trim().to_owned(), is_down: false })
     }
 
     pub fn down(mut self) -> anyhow::Result<()> {
@@ -49,7 +49,7 @@ impl<'a> OwnFleet<'a> {
     }
 }
 
-impl Drop for OwnFleet<'_> {
+impl Drop for LocalFleet<'_> {
     fn drop(&mut self) {
         if !self.is_down {
             let _ = self.end();

@@ -17,39 +17,29 @@ pub fn table(follower: &Follower) -> String {
         lost => format!("<span class=\"broken\">{lost} lost</span>"),
     };
     let rows: String = agents.iter().copied().map(row).collect();
-    let head = [
-        ("transactions", "per second"),
-        ("busy on its machine", "%"),
-        ("waiting for storage", "%"),
-        ("clock known to", "± µs"),
-    ];
-    let head: String = head
+    let head: String = [("load", "per second"), ("busy", "% of machine"), ("clock", "± µs")]
         .iter()
         .map(|(name, unit)| format!("<th scope=\"col\" class=\"n\">{name}<span class=\"unit\">{unit}</span></th>"))
         .collect();
     format!(
-        "<h2>Load agents</h2>\n<p class=\"remark\">{}, {found}.</p>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" \
-         aria-label=\"Load agents\"><table>\n<thead><tr><th scope=\"col\">agent</th>{head}<th \
-         scope=\"col\">state</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
+        "<h2>Load agents</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" \
+         aria-label=\"Load agents\"><table>\n<thead><tr><th scope=\"col\">agent</th>{head}</tr></thead>\n\
+         <tbody>\n{rows}</tbody>\n</table></div>\n<p class=\"remark\">{}, {found}. Transactions of the last second; how busy its \
+         machine was then, whoever works there; how well its clock was known at the start.</p>\n",
         counted(agents.len() as f64, "agent")
     )
 }
 
 fn row(agent: &AgentSample) -> String {
-    let of_machine = |share: f64| number(100.0 * share, 0);
-    let host = agent.host.as_ref();
-    let busy = host.map_or(NOTHING.to_owned(), |host| of_machine(1.0 - host.idle - host.iowait));
-    let waiting = host.map_or(NOTHING.to_owned(), |host| of_machine(host.iowait));
-    let rate = if agent.lost.is_some() { NOTHING.to_owned() } else { number(agent.transactions as f64, 0) };
-    let state = match &agent.lost {
-        Some(why) => format!("<span class=\"broken\">lost: {}</span>", escape(why)),
-        None => "tells".to_owned(),
+    let busy = agent.host.as_ref().map(|host| 100.0 * (1.0 - host.idle - host.iowait));
+    let (rate, state) = match &agent.lost {
+        Some(why) => (NOTHING.to_owned(), format!("<span class=\"on broken\">lost: {}</span>", escape(why))),
+        None => (number(agent.transactions as f64, 0), String::new()),
     };
-    let numbers: String = [rate, busy, waiting, short(agent.clock_bound_us)]
-        .iter()
-        .map(|cell| format!("<td class=\"n\">{cell}</td>"))
-        .collect();
-    format!("<tr><td>{}</td>{numbers}<td>{state}</td></tr>\n", escape(&agent.agent))
+    let busy = busy.map_or(NOTHING.to_owned(), |share| number(share, 0));
+    let numbers: String =
+        [rate, busy, short(agent.clock_bound_us)].iter().map(|cell| format!("<td class=\"n\">{cell}</td>")).collect();
+    format!("<tr><td>{}{state}</td>{numbers}</tr>\n", escape(&agent.agent))
 }
 
 #[cfg(test)]
@@ -105,7 +95,7 @@ mod tests {
         trial.agent(&sample("<b>a2", Some("<i>gone"))).unwrap();
         follower.look();
         let markup = table(&follower);
-        assert!(markup.contains("1,234") && markup.contains("<td class=\"n\">141</td><td>tells</td>"), "{markup}");
+        assert!(markup.contains("1,234") && markup.contains("<td class=\"n\">141</td></tr>"), "{markup}");
         assert!(markup.contains("2 agents, <span class=\"broken\">1 lost</span>"), "{markup}");
         assert!(markup.contains("&lt;b&gt;a2") && markup.contains("lost: &lt;i&gt;gone") && !markup.contains("<b>"));
     }

@@ -213,7 +213,7 @@ fn recorded(source: &mut dyn LoadSource) -> BTreeMap<String, Vec<u8>> {
     let (variant, point) = ("replayed".to_owned(), "c8".to_owned());
     let facts = TrialFacts { index: 1, variant, point, round: 1, started, parameters };
     let mut writer = recording.trial(&facts).unwrap();
-    assert!(until_ready(source, &mut Unwatched).is_ok());
+    assert!(until_ready(source, &Unwatched).is_ok());
     source.start();
     let series = SeriesWriter { writer: &mut writer, before_ns: 0, phase: None };
     let followed = follow_load(source, &mut LoadAlone, series, &mut Unwatched);

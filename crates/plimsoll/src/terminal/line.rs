@@ -4,6 +4,10 @@ use super::tty::Room;
 use plimsoll_model::layout::clean;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+/// Columns of names, values and units that stand above one another.
+const NAME: usize = 4;
+const VALUE: usize = 9;
+const UNIT: usize = 4;
 /// Stands where something was cut off.
 const CUT: &str = "…";
 
@@ -45,6 +49,14 @@ pub struct TerminalLine {
 impl TerminalLine {
     pub fn new() -> TerminalLine {
         TerminalLine::default()
+    }
+
+    /// A name and a value with its unit, in columns.
+    pub fn quantity(name: &str, value: &str, unit: &str) -> TerminalLine {
+        TerminalLine::new()
+            .with(Style::Dim, &format!("{name:<NAME$}"))
+            .with(Style::Bold, &format!("{value:>VALUE$}"))
+            .with(Style::Dim, &format!(" {unit:<UNIT$}"))
     }
 
     /// The same with a piece after it.

@@ -10,6 +10,7 @@ use plimsoll_testkit::servers::{self, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -177,7 +178,7 @@ impl Slurm {
         for name in ["munge", "state", "spool"] {
             fs::create_dir(self.path(name)).expect("a directory can be made");
         }
-        let own = fs::Permissions::from(std::os::unix::fs::PermissionsExt::from_mode(0o600));
+        let own = fs::Permissions::from_mode(0o600);
         let key: Vec<u8> = (0..1024).map(|byte| (byte * 37 % 251) as u8).collect();
         fs::write(self.path("munge/key"), key).expect("it can be written");
         fs::set_permissions(self.path("munge/key"), own).expect("it is ours");

@@ -1,7 +1,6 @@
 //! The agents that make a load: what each carries now, and who is lost.
 
 use super::super::line::{Style, TerminalLine};
-use super::pulse::head;
 use plimsoll_model::number::short;
 use plimsoll_model::samples::AgentSample;
 use std::collections::BTreeMap;
@@ -41,7 +40,8 @@ impl Agents {
                 vec![format!("{} to {}/s each", of(rates().min()), of(rates().max()))]
             }
         };
-        let line = head("load", &carried.len().to_string(), "agents  ").with(Style::Dim, &each.join(" · "));
+        let line =
+            TerminalLine::quantity("load", &carried.len().to_string(), "agents  ").with(Style::Dim, &each.join(" · "));
         Some(match lost.is_empty() {
             true => line,
             false => line.with(Style::Red, &format!("  lost: {}", lost.join("; "))),

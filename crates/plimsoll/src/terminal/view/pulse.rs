@@ -10,10 +10,6 @@ use std::collections::VecDeque;
 
 /// Seconds that are shown at most.
 const SHOWN: usize = 60;
-/// Columns of names, values and units before a sparkline.
-const NAME: usize = 4;
-const VALUE: usize = 9;
-const UNIT: usize = 4;
 /// Room needed to show what the height of a sparkline means.
 const WORTH_A_SCALE: usize = 72;
 /// A wait for storage below this share is not mentioned.
@@ -112,7 +108,7 @@ impl Pulse {
         of: impl Fn(&Second) -> Option<f64>,
         room: Room,
     ) -> TerminalLine {
-        let mut line = head(name, &value, unit);
+        let mut line = TerminalLine::quantity(name, &value, unit);
         let top = self.seconds.iter().filter_map(&of).fold(0.0, f64::max);
         let scale = if room.columns >= WORTH_A_SCALE { format!("  max {} {unit}", short(top)) } else { String::new() };
         let columns = room.columns.saturating_sub(1 + line.width() + scale.len()).min(SHOWN);
@@ -129,7 +125,7 @@ impl Pulse {
     fn details(&self, last: &Second) -> TerminalLine {
         let response = if last.is_response { "response " } else { "" };
         let latency = format!("{response}p50 {} ms · p95 {} ms", told(last.p50_ms), told(last.p95_ms));
-        head("qps", &number(last.queries_per_second, 0), "/s")
+        TerminalLine::quantity("qps", &number(last.queries_per_second, 0), "/s")
             .with(Style::Dim, &latency)
             .alerted(self.errors, "error")
             .alerted(self.reconnects, "reconnect")
@@ -148,16 +144,11 @@ impl Pulse {
             let cpus = after.cpu_us().saturating_sub(before.cpu_us()) as f64 / 1e6 / seconds.max(1e-3);
             said.push(format!("server {} CPUs, {} MB", number(cpus, 1), number(after.resident_bytes as f64 / 1e6, 0)));
         }
-        Some(head("CPU", &in_percent(host.user + host.system), "%").with(Style::Dim, &said.join(" · ")))
+        Some(
+            TerminalLine::quantity("CPU", &in_percent(host.user + host.system), "%")
+                .with(Style::Dim, &said.join(" · ")),
+        )
     }
-}
-
-/// A name and a value with its unit, in columns.
-pub fn head(name: &str, value: &str, unit: &str) -> TerminalLine {
-    TerminalLine::new()
-        .with(Style::Dim, &format!("{name:<NAME$}"))
-        .with(Style::Bold, &format!("{value:>VALUE$}"))
-        .with(Style::Dim, &format!(" {unit:<UNIT$}"))
 }
 
 fn told(value: Option<f64>) -> String {
