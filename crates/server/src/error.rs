@@ -48,6 +48,14 @@ pub enum ServerError {
     #[error("private server `{name}` was not ready after {waited:?}: {reason}; the whole log is `{}`", log.display())]
     StartTimeout { name: String, waited: Duration, reason: String, log: PathBuf },
 
+    #[error(
+        "private server `{name}` hangs: while it started it has neither computed nor read nor written for {} s: {reason}; the whole \
+         log is `{}`",
+        idle.as_secs(),
+        log.display()
+    )]
+    Hung { name: String, idle: Duration, reason: String, log: PathBuf },
+
     #[error("private server `{name}` runs as pid {pid} but does not answer on `{}`; stop it with `plimsoll server stop {name}`", socket.display())]
     Unreachable { name: String, pid: u32, socket: PathBuf },
 

@@ -7,6 +7,7 @@ use crate::error::DuringServer;
 use crate::heard::Heard;
 use crate::opening::{Opening, OpeningWatch};
 use crate::process::{self, Ending};
+use crate::stand_still::StandStill;
 use crate::{ServerError, Settings, template};
 use plimsoll_host::lock::Lock;
 use plimsoll_host::process::{Identity, Lifetime, kill_family, scrub, spawn};
@@ -56,7 +57,7 @@ impl PrivateServer {
     /// # Errors
     /// [`ServerError::Locked`] when another Plimsoll uses it, [`ServerError::OtherBuild`] when its data were
     /// made by another series, [`ServerError::Foreign`] when the directory is not Plimsoll's,
-    /// [`ServerError::StartFailed`] and [`ServerError::StartTimeout`] with what the error log says.
+    /// [`ServerError::StartFailed`], [`ServerError::StartTimeout`] and [`ServerError::Hung`] with what the error log says.
     pub fn open(
         home: &Home,
         name: &str,
@@ -100,7 +101,8 @@ impl PrivateServer {
             lifetime: opening.lifetime,
             confinement: &opening.confinement,
         };
-        let Started { child, heard, identity } = start.run(settings, opening.ready_within, &mut watch)?;
+        let patience = (opening.ready_within, opening.hung_after);
+        let Started { child, heard, identity } = start.run(settings, patience, &mut watch)?;
         Ok(PrivateServer {
             kept: opening.lifetime == Lifetime::UntilStopped,
             build: build.clone(),
@@ -328,11 +330,11 @@ impl Start<'_> {
     fn run(
         &self,
         settings: &Settings,
-        ready_within: Duration,
+        patience: (Duration, Duration),
         watch: &mut OpeningWatch,
     ) -> Result<Started, ServerError> {
         let (mut child, heard) = self.launch(settings)?;
-        match self.wait(&mut child, heard.as_ref(), ready_within, watch) {
+        match self.wait(&mut child, heard.as_ref(), patience, watch) {
             Ok(identity) => Ok(Started { child, heard, identity }),
             Err(error) => {
                 kill_family(&mut child);
@@ -371,7 +373,7 @@ impl Start<'_> {
         &self,
         child: &mut Child,
         heard: Option<&Heard>,
-        ready_within: Duration,
+        (ready_within, hung_after): (Duration, Duration),
         watch: &mut OpeningWatch,
     ) -> Result<Identity, ServerError> {
         let begun = Instant::now();
@@ -383,6 +385,7 @@ impl Start<'_> {
             log: self.directory.error_log(),
         };
         let mut written = false;
+        let mut stand_still = StandStill::of(child.id());
         loop {
             if let Some(status) = child.try_wait().during("wait for", &self.build.binary)? {
                 heard.into_iter().for_each(Heard::pass_on);
@@ -409,6 +412,12 @@ impl Start<'_> {
                 heard.into_iter().for_each(Heard::pass_on);
                 let (reason, log) = (self.directory.complaint(), self.directory.error_log());
                 return Err(ServerError::StartTimeout { name: name(), waited: ready_within, reason, log });
+            }
+            let idle = stand_still.look();
+            if idle > hung_after {
+                heard.into_iter().for_each(Heard::pass_on);
+                let (reason, log) = (self.directory.complaint(), self.directory.error_log());
+                return Err(ServerError::Hung { name: name(), idle, reason, log });
             }
             watch.tell(OpeningStep::Starting, begun.elapsed())?;
             thread::sleep(POLL);

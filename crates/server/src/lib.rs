@@ -28,6 +28,7 @@ pub mod process;
 pub mod registry;
 pub mod settings;
 pub mod snapshot;
+mod stand_still;
 pub mod template;
 pub mod trial_directory;
 

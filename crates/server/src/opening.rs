@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Long, because a large redo log may have to be recovered; a server that fails ends at once by itself.
 const READY_WITHIN: Duration = Duration::from_secs(300);
 
+/// A disk that others keep busy may let a server wait for seconds, not for minutes.
+const HUNG_AFTER: Duration = Duration::from_secs(120);
+
 pub(crate) type OpeningProgress<'a> = Box<dyn FnMut(OpeningStep, Duration) -> ControlFlow<()> + 'a>;
 
 /// How to open a server: for whom, how long it lives, whom to tell.
@@ -17,19 +20,21 @@ pub struct Opening<'a> {
     pub(crate) holder: &'a str,
     pub(crate) lifetime: Lifetime,
     pub(crate) ready_within: Duration,
+    pub(crate) hung_after: Duration,
     pub(crate) confinement: Confinement,
     pub(crate) progress: OpeningProgress<'a>,
 }
 
 impl<'a> Opening<'a> {
     /// For `holder`, which is shown to a second Plimsoll (the command line, say); the server dies with us, and has 5
-    /// minutes to become ready.
+    /// minutes to become ready. One that does nothing for 2 minutes is given up earlier.
     pub fn new(holder: &'a str) -> Opening<'a> {
         let progress = Box::new(|_, _| ControlFlow::Continue(()));
         Opening {
             holder,
             lifetime: Lifetime::WithPlimsoll,
             ready_within: READY_WITHIN,
+            hung_after: HUNG_AFTER,
             confinement: Confinement::default(),
             progress,
         }
@@ -42,6 +47,11 @@ impl<'a> Opening<'a> {
 
     pub fn ready_within(self, ready_within: Duration) -> Opening<'a> {
         Opening { ready_within, ..self }
+    }
+
+    /// A server that has done nothing for so long while it started is given up: neither computed, nor read, nor written.
+    pub fn hung_after(self, hung_after: Duration) -> Opening<'a> {
+        Opening { hung_after, ..self }
     }
 
     /// The server runs within these limits.

@@ -176,5 +176,16 @@ fn giving_up_leaves_nothing_running() {
         let slow = place.open(Opening::new("impatient").ready_within(Duration::ZERO));
         assert!(matches!(slow, Err(ServerError::StartTimeout { .. })), "{slow:?}");
         assert_eq!(state(place), ServerState::Stopped);
+        // One that is stopped by a signal does nothing, as one that hangs in its recovery.
+        let stopped = Opening::new("impatient").hung_after(Duration::from_secs(3)).watched_by(|step, _| {
+            if let (OpeningStep::Starting, ServerState::Running { pid, .. }) = (step, state(place)) {
+                let pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
+                rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+            }
+            ControlFlow::Continue(())
+        });
+        let hung = place.open(stopped);
+        assert!(matches!(hung, Err(ServerError::Hung { .. })), "{hung:?}");
+        assert_eq!(state(place), ServerState::Stopped);
     });
 }
