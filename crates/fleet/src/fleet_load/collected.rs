@@ -8,6 +8,7 @@ use crate::member::{LoopRange, Member};
 use crate::message::{AgentAnswer, AgentOrder, Hello};
 use plimsoll_load::source::{LoadEvent, LoadFacts};
 use plimsoll_model::agreed::{AgreedLoad, AgreedPart};
+use std::time::Instant;
 
 impl Fleet {
     /// Has the agents of a load tell all of it again. Those that are still at it go on; one that is missing, or has not
@@ -17,7 +18,7 @@ impl Fleet {
     /// It is not a load that was agreed, or the broker is gone.
     pub fn collect(&self, facts: LoadFacts, agreed: &AgreedLoad) -> Result<FleetLoad<'_>, FleetError> {
         check(agreed)?;
-        let present = self.roll_call()?;
+        let present = self.present(agreed)?;
         let mut missing = Vec::new();
         let mut member = |part: &AgreedPart| {
             let found = present.iter().find(|member| member.name == part.agent);
@@ -35,6 +36,18 @@ impl Fleet {
         }
         load.ask_for_all(&missing);
         Ok(load)
+    }
+
+    /// Who is there, once all are who were agreed with, or when they have had their time.
+    fn present(&self, agreed: &AgreedLoad) -> Result<Vec<Member>, FleetError> {
+        let since = Instant::now();
+        loop {
+            let present = self.roll_call()?;
+            let is_there = |part: &AgreedPart| present.iter().any(|member| member.name == part.agent);
+            if agreed.agents.iter().all(is_there) || since.elapsed() > ANSWERED {
+                return Ok(present);
+            }
+        }
     }
 
     /// What is said by an agent that is not there.
