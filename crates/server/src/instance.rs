@@ -5,7 +5,7 @@ use crate::confine::Confinement;
 use crate::directory::{ProcessRecord, Record, ServerDirectory, last_lines, remove_tree};
 use crate::error::DuringServer;
 use crate::heard::Heard;
-use crate::opening::{Opening, OpeningWatch};
+use crate::opening::{Opening, OpeningWatch, StartPatience};
 use crate::process::{self, Ending};
 use crate::stand_still::StandStill;
 use crate::{ServerError, Settings, template};
@@ -101,8 +101,7 @@ impl PrivateServer {
             lifetime: opening.lifetime,
             confinement: &opening.confinement,
         };
-        let patience = (opening.ready_within, opening.hung_after);
-        let Started { child, heard, identity } = start.run(settings, patience, &mut watch)?;
+        let Started { child, heard, identity } = start.run(settings, opening.patience, &mut watch)?;
         Ok(PrivateServer {
             kept: opening.lifetime == Lifetime::UntilStopped,
             build: build.clone(),
@@ -330,7 +329,7 @@ impl Start<'_> {
     fn run(
         &self,
         settings: &Settings,
-        patience: (Duration, Duration),
+        patience: StartPatience,
         watch: &mut OpeningWatch,
     ) -> Result<Started, ServerError> {
         let (mut child, heard) = self.launch(settings)?;
@@ -373,7 +372,7 @@ impl Start<'_> {
         &self,
         child: &mut Child,
         heard: Option<&Heard>,
-        (ready_within, hung_after): (Duration, Duration),
+        StartPatience { ready_within, hung_after }: StartPatience,
         watch: &mut OpeningWatch,
     ) -> Result<Identity, ServerError> {
         let begun = Instant::now();

@@ -15,12 +15,18 @@ const HUNG_AFTER: Duration = Duration::from_secs(120);
 
 pub(crate) type OpeningProgress<'a> = Box<dyn FnMut(OpeningStep, Duration) -> ControlFlow<()> + 'a>;
 
+/// How long a start may take, and how long it may do nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StartPatience {
+    pub ready_within: Duration,
+    pub hung_after: Duration,
+}
+
 /// How to open a server: for whom, how long it lives, whom to tell.
 pub struct Opening<'a> {
     pub(crate) holder: &'a str,
     pub(crate) lifetime: Lifetime,
-    pub(crate) ready_within: Duration,
-    pub(crate) hung_after: Duration,
+    pub(crate) patience: StartPatience,
     pub(crate) confinement: Confinement,
     pub(crate) progress: OpeningProgress<'a>,
 }
@@ -33,8 +39,7 @@ impl<'a> Opening<'a> {
         Opening {
             holder,
             lifetime: Lifetime::WithPlimsoll,
-            ready_within: READY_WITHIN,
-            hung_after: HUNG_AFTER,
+            patience: StartPatience { ready_within: READY_WITHIN, hung_after: HUNG_AFTER },
             confinement: Confinement::default(),
             progress,
         }
@@ -46,12 +51,12 @@ impl<'a> Opening<'a> {
     }
 
     pub fn ready_within(self, ready_within: Duration) -> Opening<'a> {
-        Opening { ready_within, ..self }
+        Opening { patience: StartPatience { ready_within, ..self.patience }, ..self }
     }
 
     /// A server that has done nothing for so long while it started is given up: neither computed, nor read, nor written.
     pub fn hung_after(self, hung_after: Duration) -> Opening<'a> {
-        Opening { hung_after, ..self }
+        Opening { patience: StartPatience { hung_after, ..self.patience }, ..self }
     }
 
     /// The server runs within these limits.
