@@ -18,9 +18,9 @@ use plimsoll_model::summary::AgentPoint;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How often agents are told that somebody follows their load, and what is said comes back to us, and are asked what time
-/// it is.
+/// How often agents are told that somebody follows their load, and the broker something that comes back to us.
 const FOLLOWED: Duration = Duration::from_millis(500);
+/// How often agents are asked what time it is.
 const PING: Duration = Duration::from_secs(1);
 /// A broker that gives nothing back for so long does not come back in time.
 const DEAF_FOR: Duration = Duration::from_secs(60);

@@ -6,11 +6,11 @@ use crate::message::{MachineSecond, ToldLetter, Word};
 use crate::roster::Attendance;
 use plimsoll_host::process::boot_id;
 use plimsoll_load::lines;
-use plimsoll_load::source::{LoadEvent, LoadFacts, MachineSample, Spent};
+use plimsoll_load::source::{LoadEvent, LoadFacts, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::SECOND_NS;
 use plimsoll_model::agreed::AgreedPart;
-use plimsoll_model::samples::Phase;
+use plimsoll_model::samples::{AgentSample, Phase};
 use plimsoll_model::summary::AgentPoint;
 use std::time::Duration;
 
@@ -151,7 +151,6 @@ impl Voice {
 
     fn machine(&mut self, second: MachineSecond) -> LoadEvent {
         let MachineSecond { end_ns, transactions, stored_us, cpu_us, waited_us, host } = second;
-        let stored = Duration::from_micros(stored_us);
         let cpu = Duration::from_micros(cpu_us);
         if let Some(host) = &host {
             let own = cpu.saturating_sub(self.spent.cpu).as_secs_f64();
@@ -159,8 +158,16 @@ impl Voice {
             self.machine = MachineUse { own, foreign: (busy - own).max(0.0), seconds: host.seconds };
         }
         self.spent = Spent { cpu, waited: waited_us.map(Duration::from_micros) };
-        let (agent, clock_bound_us) = (self.member.name.clone(), self.clock_bound_us());
-        LoadEvent::Machine(Box::new(MachineSample { agent, end_ns, transactions, stored, clock_bound_us, cpu, host }))
+        LoadEvent::Machine(Box::new(AgentSample {
+            t_ns: end_ns,
+            agent: self.member.name.clone(),
+            transactions,
+            cpu_us,
+            stored_us,
+            clock_bound_us: self.clock_bound_us(),
+            lost: None,
+            host,
+        }))
     }
 
     /// Whether its clock is known well enough for a start in common.

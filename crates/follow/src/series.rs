@@ -2,7 +2,7 @@
 
 use crate::{Account, FollowedSecond, Seen};
 use plimsoll_load::assembly::WholeSecond;
-use plimsoll_load::source::{LoadFacts, MachineSample, Spent};
+use plimsoll_load::source::{LoadFacts, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_measures::summarise;
 use plimsoll_model::samples::{AgentSample, Interval, Phase};
@@ -44,12 +44,10 @@ impl SeriesWriter<'_> {
     ///
     /// # Errors
     /// The recording cannot be written.
-    pub fn machine(&mut self, sample: MachineSample, watcher: &mut dyn Watcher) -> Result<(), RecordError> {
-        let MachineSample { agent, end_ns, transactions, stored, clock_bound_us, cpu, host } = sample;
-        let (cpu_us, stored_us) = (cpu.as_micros() as u64, stored.as_micros() as u64);
-        let t_ns = self.on_series(end_ns);
-        let told = AgentSample { t_ns, agent, transactions, cpu_us, stored_us, clock_bound_us, lost: None, host };
-        self.agent(&told, watcher)
+    pub fn machine(&mut self, sample: AgentSample, watcher: &mut dyn Watcher) -> Result<(), RecordError> {
+        let sample = AgentSample { t_ns: self.on_series(sample.t_ns), ..sample };
+        watcher.tell(Event::Agent { sample: &sample });
+        self.writer.agent(&sample)
     }
 
     /// The same, that an agent is lost.
@@ -63,13 +61,8 @@ impl SeriesWriter<'_> {
         from_ns: u64,
         watcher: &mut dyn Watcher,
     ) -> Result<(), RecordError> {
-        let t_ns = self.on_series(from_ns);
-        self.agent(&AgentSample { t_ns, agent, lost: Some(why), ..AgentSample::default() }, watcher)
-    }
-
-    fn agent(&mut self, sample: &AgentSample, watcher: &mut dyn Watcher) -> Result<(), RecordError> {
-        watcher.tell(Event::Agent { sample });
-        self.writer.agent(sample)
+        let sample = AgentSample { t_ns: from_ns, agent, lost: Some(why), ..AgentSample::default() };
+        self.machine(sample, watcher)
     }
 
     fn interval(&self, tally: &Tally, facts: &LoadFacts) -> Interval {

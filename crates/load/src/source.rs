@@ -9,7 +9,7 @@ use crate::recorder::LoopTotals;
 use crate::tally::{Names, Tally};
 use crate::window::Limit;
 use plimsoll_model::agreed::AgreedLoad;
-use plimsoll_model::samples::HostSample;
+use plimsoll_model::samples::AgentSample;
 use plimsoll_model::summary::AgentPoint;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
@@ -65,24 +65,6 @@ impl Readiness {
     }
 }
 
-/// What some loops and their machine did in a second, where they have one of their own.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MachineSample {
-    /// Whose machine it is.
-    pub agent: String,
-    /// The end of the second, nanoseconds since the load began.
-    pub end_ns: u64,
-    /// Transactions that ended in it.
-    pub transactions: u64,
-    /// The longest that the broker took since the second before to acknowledge something that was told of it.
-    pub stored: Duration,
-    /// How well its clock was known at the start, microseconds.
-    pub clock_bound_us: f64,
-    /// CPU that the processes of the load have used so far.
-    pub cpu: Duration,
-    pub host: Option<HostSample>,
-}
-
 /// What a teller tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -101,8 +83,9 @@ pub enum LoadEvent {
         why: String,
         from_ns: u64,
     },
+    /// What some loops and their machine did in a second, where they have one of their own.
     #[serde(skip)]
-    Machine(Box<MachineSample>),
+    Machine(Box<AgentSample>),
 }
 
 /// What the processes that make a load have used so far.

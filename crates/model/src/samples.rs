@@ -92,7 +92,7 @@ fn is_zero(count: &u64) -> bool {
 /// What a load agent and its machine did in a second, or that it is lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentSample {
-    /// The end of the second, since the start of the series.
+    /// The end of the second, since the start of the series; of a load, while it is only told.
     pub t_ns: u64,
     pub agent: String,
     /// Transactions of its loops that ended in that second.

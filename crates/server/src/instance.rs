@@ -407,16 +407,14 @@ impl Start<'_> {
                 watch.tell(OpeningStep::Ready, begun.elapsed())?;
                 return Ok(identity);
             }
-            if begun.elapsed() > ready_within {
+            let (waited, idle) = (begun.elapsed(), stand_still.look());
+            if waited > ready_within || idle > hung_after {
                 heard.into_iter().for_each(Heard::pass_on);
-                let (reason, log) = (self.directory.complaint(), self.directory.error_log());
-                return Err(ServerError::StartTimeout { name: name(), waited: ready_within, reason, log });
-            }
-            let idle = stand_still.look();
-            if idle > hung_after {
-                heard.into_iter().for_each(Heard::pass_on);
-                let (reason, log) = (self.directory.complaint(), self.directory.error_log());
-                return Err(ServerError::Hung { name: name(), idle, reason, log });
+                let (name, reason, log) = (name(), self.directory.complaint(), self.directory.error_log());
+                return Err(match waited > ready_within {
+                    true => ServerError::StartTimeout { name, waited: ready_within, reason, log },
+                    false => ServerError::Hung { name, idle, reason, log },
+                });
             }
             watch.tell(OpeningStep::Starting, begun.elapsed())?;
             thread::sleep(POLL);

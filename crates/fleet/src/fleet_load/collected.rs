@@ -11,76 +11,62 @@ use plimsoll_model::agreed::{AgreedLoad, AgreedPart};
 use std::time::Instant;
 
 impl Fleet {
-    /// Has the agents of a load tell all of it again. Those that are still at it go on; one that is missing, or has not
-    /// kept it, fails the load as one that is lost before the start does.
+    /// Has the agents of a load tell all of it again. Those that are still at it go on.
     ///
     /// # Errors
-    /// It is not a load that was agreed, or the broker is gone.
+    /// It is not a load that was agreed, or an agent is missing or has not kept it.
     pub fn collect(&self, facts: LoadFacts, agreed: &AgreedLoad) -> Result<FleetLoad<'_>, FleetError> {
         check(agreed)?;
-        let present = self.present(agreed)?;
-        let mut missing = Vec::new();
-        let mut member = |part: &AgreedPart| {
-            let found = present.iter().find(|member| member.name == part.agent);
-            missing.push(found.is_none());
-            let hello = found.map_or_else(|| self.nobody(), |member| member.hello.clone());
-            Member { name: part.agent.clone(), hello: Hello { incarnation: part.incarnation, ..hello } }
-        };
-        let share = |part: &AgreedPart| LoopRange { loops: part.loops.0..part.loops.1, of: agreed.loops };
-        let members: Vec<_> = agreed.agents.iter().map(|part| (member(part), share(part))).collect();
         let facts = LoadFacts { loops: agreed.loops, tellers: agreed.agents.len(), ..facts };
-        let mut load = FleetLoad::new(self, agreed.load.clone(), facts, members.into_iter());
+        let share = |part: &AgreedPart| LoopRange { loops: part.loops.0..part.loops.1, of: agreed.loops };
+        let members = self.members_of(agreed)?.into_iter().zip(agreed.agents.iter().map(share));
+        let mut load = FleetLoad::new(self, agreed.load.clone(), facts, members);
         load.is_collected = true;
         for (voice, part) in load.voices.iter_mut().zip(&agreed.agents) {
             voice.clock = Some(Offset { ahead_ns: 0, bound_ns: (part.clock_bound_us * 1e3) as u64 });
         }
-        load.ask_for_all(&missing);
+        load.ask_for_all()?;
         Ok(load)
     }
 
-    /// Who is there, once all are who were agreed with, or when they have had their time.
-    fn present(&self, agreed: &AgreedLoad) -> Result<Vec<Member>, FleetError> {
+    /// The agents of a load as they were then, once all are there or have had their time.
+    fn members_of(&self, agreed: &AgreedLoad) -> Result<Vec<Member>, FleetError> {
         let since = Instant::now();
         loop {
             let present = self.roll_call()?;
-            let is_there = |part: &AgreedPart| present.iter().any(|member| member.name == part.agent);
-            if agreed.agents.iter().all(is_there) || since.elapsed() > ANSWERED {
-                return Ok(present);
+            let member = |part: &AgreedPart| {
+                let Member { name, hello } = present.iter().find(|member| member.name == part.agent)?.clone();
+                Some(Member { name, hello: Hello { incarnation: part.incarnation, ..hello } })
+            };
+            let missing = agreed.agents.iter().find(|part| member(part).is_none());
+            match missing {
+                None => return Ok(agreed.agents.iter().filter_map(member).collect()),
+                Some(part) if since.elapsed() > ANSWERED => {
+                    return Err(is_lost(&part.agent, "it is not there, and so what it kept is not"));
+                }
+                Some(_) => {}
             }
-        }
-    }
-
-    /// What is said by an agent that is not there.
-    fn nobody(&self) -> Hello {
-        Hello {
-            incarnation: 0,
-            build: self.wish.build.clone(),
-            machine: String::new(),
-            boot: String::new(),
-            cpus: 0,
-            ceiling: None,
-            trial: None,
         }
     }
 }
 
+fn is_lost(agent: &str, why: &str) -> FleetError {
+    FleetError::Environment(format!("the agent {agent} is lost: {why}"))
+}
+
 impl FleetLoad<'_> {
-    fn ask_for_all(&mut self, missing: &[bool]) {
+    fn ask_for_all(&mut self) -> Result<(), FleetError> {
         let again = AgentOrder::Again { trial: self.trial.clone(), from: 0 };
-        let names: Vec<String> = self.voices.iter().map(|voice| voice.member.name.clone()).collect();
-        let asked: Vec<usize> = (0..names.len()).filter(|at| !missing[*at]).collect();
-        let orders = asked.iter().map(|at| (names[*at].as_str(), again.clone())).collect();
-        for (at, (_, answer)) in asked.into_iter().zip(self.fleet.order(orders, ANSWERED)) {
+        let orders = self.voices.iter().map(|voice| (voice.member.name.as_str(), again.clone())).collect();
+        for (agent, answer) in self.fleet.order(orders, ANSWERED) {
             match answer {
-                Ok(AgentAnswer::Done | AgentAnswer::Counted(_)) => {
-                    self.voices[at].attendance.is_to_tell(true, self.hearing.listened());
-                }
-                Ok(AgentAnswer::Busy(why) | AgentAnswer::Refused(why)) | Err(why) => self.lose(at, &why),
+                Ok(AgentAnswer::Done | AgentAnswer::Counted(_)) => {}
+                Ok(AgentAnswer::Busy(why) | AgentAnswer::Refused(why)) | Err(why) => return Err(is_lost(&agent, &why)),
             }
         }
-        for (at, _) in missing.iter().enumerate().filter(|(_, is_missing)| **is_missing) {
-            self.lose(at, "it is not there, and so what it kept is not");
-        }
+        let now = self.hearing.listened();
+        self.voices.iter_mut().for_each(|voice| voice.attendance.is_to_tell(true, now));
+        Ok(())
     }
 
     /// What is told next. All of it is told again from its beginning, and comes in whatever order: before the start

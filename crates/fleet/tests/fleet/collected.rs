@@ -84,10 +84,7 @@ fn what_is_not_there_any_more_is_said() {
         clock_bound_us: 1.0,
     };
     let agreed = |part| AgreedLoad { load: "gone-1".to_owned(), loops: 4, agents: vec![part] };
-    let why = |part| {
-        let mut load = fleet.collect(SCRIPT.facts(), &agreed(part)).unwrap();
-        follow_to_its_end(&mut load).failed.join(" ")
-    };
+    let why = |part| fleet.collect(SCRIPT.facts(), &agreed(part)).map(drop).unwrap_err().to_string();
     assert_eq!(why(part("a01", (0, 4))), "the agent a01 is lost: it has nothing of the trial gone-1");
     assert_eq!(why(part("a02", (0, 4))), "the agent a02 is lost: it is not there, and so what it kept is not");
     for hostile in [part("a01", (0, 5)), part("a01", (3, 3)), part("a.>", (0, 4))] {

@@ -106,14 +106,12 @@ impl<'a> Lab<'a> {
         let mut schedule = plimsoll_schedule::of(plan, &prospects);
         let (ahead, _) = dry_run::trials(plan, &prospects);
         let host = host_facts(home.path());
-        let mut left = None;
-        let (journal, ended, caveats) = match &options.resume {
+        let (journal, ended, caveats, left) = match &options.resume {
             Some(directory) => {
                 let resumed = resume::resume(directory, options, &host, machine, plan, schedule.as_mut())?;
-                left = resumed.left;
-                (resumed.journal, resumed.ended, resumed.caveats)
+                (resumed.journal, resumed.ended, resumed.caveats, resumed.left)
             }
-            None => (begun(recording(home, plan, options, host)?, &prospects)?, Vec::new(), Vec::new()),
+            None => (begun(recording(home, plan, options, host)?, &prospects)?, Vec::new(), Vec::new(), None),
         };
         Ok(Lab { plan, prospects, schedule, estimate, ahead, journal, ended, caveats, left })
     }

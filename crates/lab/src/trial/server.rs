@@ -97,9 +97,7 @@ impl UnderWay<'_> {
             database: None,
             holder: options.holder.clone(),
         };
-        if self.collected.is_none() {
-            self.pause()?;
-        }
+        self.pause()?;
         let mut target = OpenTarget::open(&spec, home, &mut self.watch)?;
         self.on_server(&mut target, None)
     }

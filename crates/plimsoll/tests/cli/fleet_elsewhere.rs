@@ -3,7 +3,7 @@
 
 use crate::documents;
 use crate::fleet::plimsoll;
-use crate::harness::{Lab, begin, run};
+use crate::harness::{Done, Lab, begin, run};
 use k8s_openapi::api::batch::v1::Job;
 use plimsoll_testkit::programs::write_script;
 use plimsoll_testkit::servers::{self, wait_until};
@@ -129,6 +129,25 @@ fn agents_are_started_over_ssh_with_keys_of_their_own_and_leave_nothing_there() 
     assert!(!Path::new(&directory).exists(), "{directory} is left");
 }
 
+/// A broker with keys for agents that something else starts, over a server with data.
+struct Keyed {
+    up: Done,
+    listen: String,
+    /// The directory of the keys.
+    keys: PathBuf,
+}
+
+impl Keyed {
+    #[track_caller]
+    fn on(lab: &Lab, names: &str, host: &str) -> Keyed {
+        lab.up("");
+        lab.does("load oltp_read_only --table-size 1000");
+        let listen = free_at(host);
+        let up = run(plimsoll(lab.home(), &format!("fleet up --names {names} --listen {listen}"))).exits(0);
+        Keyed { up, listen, keys: lab.home().join("fleet/broker") }
+    }
+}
+
 /// A private Slurm of one node, this machine.
 struct Slurm {
     bin: PathBuf,
@@ -242,11 +261,7 @@ impl Drop for Slurm {
 fn an_array_job_of_slurm_is_a_fleet() {
     let Some(lab) = Lab::mariadb() else { return };
     let (Some(slurm), Some(_)) = (Slurm::start(), servers::nats_server()) else { return };
-    lab.up("");
-    lab.does("load oltp_read_only --table-size 1000");
-    let listen = free_at("localhost");
-    let up = run(plimsoll(lab.home(), &format!("fleet up --names load[1-4] --listen {listen}"))).exits(0);
-    let keys = lab.home().join("fleet/broker");
+    let Keyed { up, listen, keys } = Keyed::on(&lab, "load[1-4]", "localhost");
     let up = up.tells(&["4 keys", &keys.display().to_string()]);
     let programs = servers::home();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_plimsoll"), programs.path().join("plimsoll")).expect("a link");
@@ -325,11 +340,8 @@ fn ip(words: &str) -> bool {
 fn an_agent_that_is_cut_off_is_lost_and_joins_the_next_load() {
     let Some(lab) = Lab::mariadb() else { return };
     let (Some(apart), Some(_)) = (Apart::new(), servers::nats_server()) else { return };
-    lab.up("");
-    lab.does("load oltp_read_only --table-size 1000");
-    let listen = free_at(apart.here);
-    let up = run(plimsoll(lab.home(), &format!("fleet up --names near,far --listen {listen}"))).exits(0);
-    let (fleet, keys) = (up.out.trim().to_owned(), lab.home().join("fleet/broker").display().to_string());
+    let Keyed { up, listen, keys } = Keyed::on(&lab, "near,far", apart.here);
+    let (fleet, keys) = (up.out.trim().to_owned(), keys.display().to_string());
     let agent = |name: &str| {
         format!(
             "agent --name {name} --allow-target private --fleet tls://{listen}?key={keys}/{name}.nk&ca={keys}/ca.pem"
