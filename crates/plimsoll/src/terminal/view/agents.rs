@@ -1,7 +1,7 @@
 //! The agents that make a load: what each carries now, and who is lost.
 
 use super::super::line::{Style, TerminalLine};
-use plimsoll_model::number::short;
+use plimsoll_model::number::number;
 use plimsoll_model::samples::AgentSample;
 use std::collections::BTreeMap;
 
@@ -33,15 +33,15 @@ impl Agents {
             return None;
         }
         let each: Vec<String> = match carried.len() {
-            ..=NAMED => carried.iter().map(|(agent, rate)| format!("{agent} {}/s", short(*rate as f64))).collect(),
+            ..=NAMED => carried.iter().map(|(agent, rate)| format!("{agent} {}/s", number(*rate as f64, 0))).collect(),
             _ => {
                 let rates = || carried.iter().map(|(_, rate)| *rate);
-                let of = |rate: Option<u64>| short(rate.unwrap_or_default() as f64);
+                let of = |rate: Option<u64>| number(rate.unwrap_or_default() as f64, 0);
                 vec![format!("{} to {}/s each", of(rates().min()), of(rates().max()))]
             }
         };
-        let line =
-            TerminalLine::quantity("load", &carried.len().to_string(), "agents  ").with(Style::Dim, &each.join(" · "));
+        let unit = if carried.len() == 1 { "agent  " } else { "agents  " };
+        let line = TerminalLine::quantity("load", &carried.len().to_string(), unit).with(Style::Dim, &each.join(" · "));
         Some(match lost.is_empty() {
             true => line,
             false => line.with(Style::Red, &format!("  lost: {}", lost.join("; "))),
@@ -88,6 +88,6 @@ mod tests {
             ..AgentSample::default()
         });
         let told = text(&agents).unwrap();
-        assert!(told.starts_with("load 1 agents a1 1/s lost: a2: gone") && !told.contains('\u{1b}'), "{told:?}");
+        assert!(told.starts_with("load 1 agent a1 1/s lost: a2: gone") && !told.contains('\u{1b}'), "{told:?}");
     }
 }
