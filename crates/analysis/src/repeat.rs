@@ -76,7 +76,8 @@ pub fn run(plan: &RunPlan, is_quickstart: bool, parameters_of: ParametersOf) -> 
 
 /// Who makes the load.
 fn of_fleet(fleet: &FleetPlan) -> Vec<(&'static str, String)> {
-    let FleetPlan { broker, agents, tolerate_lost } = fleet;
+    // Where servers listen, the plan of a lab says.
+    let FleetPlan { broker, agents, tolerate_lost, listen: _ } = fleet;
     let mut options = vec![("fleet", broker.to_string())];
     options.extend(agents.map(|agents| ("agents", agents.to_string())));
     options.extend((*tolerate_lost > 0).then(|| ("tolerate-lost", tolerate_lost.to_string())));
@@ -144,7 +145,13 @@ fn crash(plan: &LabPlan, rules: &CrashRules, variant: &Variant) -> String {
     typed.for_each(|setting| option("set", &format!("{}={}", setting.name, setting.value)));
     plan.server.iter().for_each(|server| option("server", server));
     option("seed", &plan.seed.to_string());
+    if !plan.trials.allow.is_empty() {
+        option("allow", &listed(plan.trials.allow.iter().map(|class| class.name())));
+    }
     variant.workload.params.iter().for_each(|(name, value)| option(name, value));
+    if rules.keep {
+        words.push("--keep".to_owned());
+    }
     words.join(" ")
 }
 
@@ -258,7 +265,7 @@ mod tests {
     #[test]
     fn a_load_of_agents_is_theirs_again() {
         let broker = BrokerAddress::parse("tls://b.example:4222?key=/k&ca=/c").expect("an address");
-        let fleet = Some(FleetPlan { broker, agents: Some(4), tolerate_lost: 1 });
+        let fleet = Some(FleetPlan { broker, agents: Some(4), tolerate_lost: 1, listen: None });
         let line = of(&RunPlan { fleet, ..plan("private") }, false);
         assert!(line.contains(" --fleet 'tls://b.example:4222?key=/k&ca=/c' --agents 4 --tolerate-lost 1 "), "{line}");
     }

@@ -10,6 +10,7 @@ use plimsoll_host::{Home, facts};
 use plimsoll_lanes::{Lane, LaneProcess, LaneSide};
 use plimsoll_model::Build;
 use plimsoll_model::Flavour;
+use plimsoll_plan::listen::ListenAddress;
 use plimsoll_plan::{Target, Url};
 use plimsoll_server::Opening;
 use plimsoll_server::find::{self, Selector};
@@ -48,6 +49,8 @@ pub struct OpenTarget {
     /// Requested settings of a private server.
     pub settings: Settings,
     pub server: Option<PrivateServer>,
+    /// Where agents on other machines reach a private server, if they do.
+    pub listens: Option<ListenAddress>,
     /// The lane that its data are on, if that is known.
     pub lane: Option<Lane>,
     described: String,
@@ -110,6 +113,7 @@ impl OpenTarget {
             database,
             settings,
             server,
+            listens: None,
             lane: None,
             described: spec.target.describe(),
             entered: false,
@@ -132,6 +136,7 @@ impl OpenTarget {
             settings,
             described: Target::Private(server.build().binary.display().to_string()).describe(),
             server: Some(server),
+            listens: None,
             lane: None,
             entered: false,
         })

@@ -3,14 +3,15 @@
 use crate::agent_facts::AgentFacts;
 use crate::error::FleetError;
 use crate::link::{BrokerLink, Letter};
-use crate::message::{self, AgentAnswer, AgentOrder, Call, Heartbeat, Hello};
+use crate::message::{self, AgentAnswer, AgentOrder, AgentTrouble, Call, Heartbeat, Hello};
 use crate::part::{Part, PartWord};
-use crate::spool;
+use crate::spool::{self, SpoolOwner};
 use crate::subject;
 use plimsoll_host::process::boot_id;
 use plimsoll_load::source::LocalLoad;
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,12 @@ const BUSY: Duration = Duration::from_millis(5);
 const ABANDONED: Duration = Duration::from_secs(10);
 /// No start is agreed on longer before.
 const FARTHEST_START: Duration = Duration::from_secs(60);
+/// A job that nobody asks about for so long is nobody's any more.
+const FORGOTTEN: Duration = Duration::from_secs(5);
+/// What is told again is offered to the broker for so long.
+const RETOLD_WITHIN: Duration = Duration::from_secs(60);
+/// Between two attempts.
+const AGAIN: Duration = Duration::from_millis(200);
 /// What is told last is given so long to reach the broker.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Bytes of an assignment at most.
@@ -133,11 +140,45 @@ struct Agent<'a, M: LoadMaker> {
     /// The trial or job that it is being given, and as much of its text as has come.
     asked: Option<(String, String)>,
     part: Option<Part<M::Load>>,
-    job: Option<(String, Arc<dyn AgentJob>)>,
+    job: Option<HeldJob>,
     beat: Instant,
-    trouble: Option<String>,
+    trouble: Option<AgentTrouble>,
     leaves: bool,
     say: &'a mut dyn FnMut(AgentNews),
+}
+
+/// A job that it is ready for.
+struct HeldJob {
+    name: String,
+    made: Arc<dyn AgentJob>,
+    /// The numbers of the pieces that it is at.
+    pieces: Arc<Mutex<BTreeSet<u64>>>,
+    /// When it was last asked for one, or about one.
+    asked: Instant,
+    /// Nobody asks for another.
+    is_over: bool,
+}
+
+impl HeldJob {
+    fn is_held(&self) -> bool {
+        !self.pieces().is_empty() || !self.is_over && self.asked.elapsed() < FORGOTTEN
+    }
+
+    fn pieces(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A piece that is being done; it is not, whatever becomes of its thread, once this is gone.
+struct PieceInHand {
+    pieces: Arc<Mutex<BTreeSet<u64>>>,
+    number: u64,
+}
+
+impl Drop for PieceInHand {
+    fn drop(&mut self) {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+    }
 }
 
 impl<M: LoadMaker> Agent<'_, M> {
@@ -151,7 +192,7 @@ impl<M: LoadMaker> Agent<'_, M> {
                 Ok(()) => self.look_after(),
                 Err(error) => {
                     let why = format!("what the load tells cannot be kept: {error}");
-                    self.trouble = Some(why.clone());
+                    self.trouble = Some(AgentTrouble { trial: part.trial.clone(), why: why.clone() });
                     self.end(Some(why));
                 }
             }
@@ -172,10 +213,12 @@ impl<M: LoadMaker> Agent<'_, M> {
         }
         let answer = match message::read(&letter.body) {
             // Its answer comes when it is done.
-            Ok(AgentOrder::Piece { job, text }) => match self.piece(&job, text, letter.reply.as_ref()) {
-                None => return,
-                Some(answer) => answer,
-            },
+            Ok(AgentOrder::Piece { job, number, text }) => {
+                match self.piece(&job, number, text, letter.reply.as_ref()) {
+                    None => return,
+                    Some(answer) => answer,
+                }
+            }
             Ok(order) => self.ordered(order),
             Err(why) => AgentAnswer::Refused(format!("an order that it does not know: {why}")),
         };
@@ -198,7 +241,10 @@ impl<M: LoadMaker> Agent<'_, M> {
 
     fn ordered(&mut self, order: AgentOrder) -> AgentAnswer {
         match order {
-            AgentOrder::Prepare { trial, text, more } => self.given(trial, &text, more, Self::begin_part),
+            AgentOrder::Prepare { trial, text, more } => match self.held_job(None) {
+                Some(job) => AgentAnswer::Busy(job),
+                None => self.given(trial, &text, more, Self::begin_part),
+            },
             AgentOrder::Start { trial, at_ns } => match &mut self.part {
                 Some(part) if part.trial == trial => {
                     let begins_in = Duration::from_nanos(at_ns).saturating_sub(self.epoch.elapsed());
@@ -217,17 +263,46 @@ impl<M: LoadMaker> Agent<'_, M> {
             AgentOrder::Again { trial, from } => self.again(&trial, from),
             AgentOrder::Recorded { trial } => {
                 if !self.facts.keeps_spools && self.part.as_ref().is_none_or(|part| part.trial != trial) {
-                    spool::remove_of(&self.facts.spools, &trial);
+                    spool::remove_of(&self.facts.spools, self.owner(&trial));
                 }
                 AgentAnswer::Done
             }
-            AgentOrder::Job { job, text, more } => self.given(job, &text, more, Self::begin_job),
+            AgentOrder::Job { job, text, more } => match self.held_job(Some(&job)) {
+                Some(other) => AgentAnswer::Busy(other),
+                None => self.given(job, &text, more, Self::begin_job),
+            },
             AgentOrder::JobIsOver { job } => {
-                self.job.take_if(|(at, _)| *at == job);
+                if let Some(held) = self.job.as_mut().filter(|held| held.name == job) {
+                    held.is_over = true;
+                }
+                // What is still being written is waited for.
+                self.job.take_if(|held| !held.is_held());
                 AgentAnswer::Done
             }
+            AgentOrder::IsAt { job, number } => match self.job.as_mut().filter(|held| held.name == job) {
+                Some(held) => {
+                    held.asked = Instant::now();
+                    let is_at_it = held.pieces().contains(&number);
+                    if is_at_it {
+                        AgentAnswer::Done
+                    } else {
+                        AgentAnswer::Refused("it is not at that piece".to_owned())
+                    }
+                }
+                None => AgentAnswer::Refused(format!("it is not ready for {job}")),
+            },
             AgentOrder::Piece { job, .. } => AgentAnswer::Refused(format!("nobody waits for a piece of {job}")),
         }
+    }
+
+    /// The job that somebody has it at, other than this one: a load beside its pieces would not be what was agreed.
+    fn held_job(&self, other_than: Option<&str>) -> Option<String> {
+        let held = self.job.as_ref().filter(|held| other_than != Some(&held.name) && held.is_held())?;
+        Some(held.name.clone())
+    }
+
+    fn owner<'o>(&'o self, trial: &'o str) -> SpoolOwner<'o> {
+        SpoolOwner { agent: &self.facts.name, trial }
     }
 
     /// Begins what it is given, once all of its text is there.
@@ -259,19 +334,30 @@ impl<M: LoadMaker> Agent<'_, M> {
     }
 
     fn begin_job(&mut self, job: &str, text: &str) -> Result<(), String> {
-        self.job = Some((job.to_owned(), self.maker.job(text)?));
+        let made = self.maker.job(text)?;
+        self.job =
+            Some(HeldJob { name: job.to_owned(), made, pieces: Arc::default(), asked: Instant::now(), is_over: false });
         Ok(())
     }
 
     /// Does a piece beside everything else; `None` if it is answered later.
-    fn piece(&self, job: &str, text: String, reply: Option<&String>) -> Option<AgentAnswer> {
-        let refuse = || Some(AgentAnswer::Refused(format!("it is not ready for {job}")));
-        let Some((_, made)) = self.job.as_ref().filter(|(at, _)| at == job) else { return refuse() };
-        let Some(reply) = reply.cloned() else { return refuse() };
-        let (made, link) = (made.clone(), self.link.clone());
+    fn piece(&mut self, job: &str, number: u64, text: String, reply: Option<&String>) -> Option<AgentAnswer> {
+        let refuse = |why: String| Some(AgentAnswer::Refused(why));
+        if let Some(part) = &self.part {
+            return refuse(format!("it has the load of the trial {}", part.trial));
+        }
+        let held = self.job.as_mut().filter(|held| held.name == job && !held.is_over);
+        let (Some(held), Some(reply)) = (held, reply.cloned()) else {
+            return refuse(format!("it is not ready for {job}"));
+        };
+        held.asked = Instant::now();
+        held.pieces().insert(number);
+        let in_hand = PieceInHand { pieces: held.pieces.clone(), number };
+        let (made, link) = (held.made.clone(), self.link.clone());
         thread::spawn(move || {
             let answer = made.piece(&text).map_or_else(AgentAnswer::Refused, AgentAnswer::Counted);
             link.tell(&reply, message::write(&answer));
+            drop(in_hand);
         });
         None
     }
@@ -306,7 +392,7 @@ impl<M: LoadMaker> Agent<'_, M> {
             part.tell_again(from);
             return AgentAnswer::Done;
         }
-        let letters = match spool::left_of(&self.facts.spools, trial) {
+        let letters = match spool::left_of(&self.facts.spools, self.owner(trial)) {
             Ok(letters) if !letters.is_empty() => letters,
             Ok(_) => return AgentAnswer::Refused(format!("it has nothing of the trial {trial}")),
             Err(error) => return AgentAnswer::Refused(format!("{}: {error}", self.facts.spools.display())),
@@ -315,9 +401,12 @@ impl<M: LoadMaker> Agent<'_, M> {
         let id = format!("{trial}.{}.{}", self.facts.name, self.epoch.elapsed().as_nanos());
         thread::spawn(move || {
             for (number, letter) in letters.into_iter().enumerate() {
-                if link.store(&subject, &format!("{id}.{number}"), letter).is_err() {
-                    // Whoever misses the rest asks again.
-                    return;
+                let (id, since) = (format!("{id}.{number}"), Instant::now());
+                while link.store(&subject, &id, letter.clone()).is_err() {
+                    if since.elapsed() > RETOLD_WITHIN {
+                        return;
+                    }
+                    thread::sleep(AGAIN);
                 }
             }
         });

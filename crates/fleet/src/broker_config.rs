@@ -10,20 +10,27 @@ pub struct BrokerConfig {
     pub listen: String,
     /// Where it writes which port that is, and what it stores.
     pub directory: PathBuf,
-    /// How it proves who it is, and who may come; `None` for a broker that trusts everybody on its machine.
+    /// Who may come; `None` for a broker that trusts everybody on its machine.
     pub secured: Option<Secured>,
 }
 
-/// A broker that is reached from other machines.
+/// Who may come to a broker, and how it proves who it is.
 #[derive(Clone, Debug)]
 pub struct Secured {
-    pub certificate: PathBuf,
-    pub key: PathBuf,
+    /// Its certificate and the key of that; `None` where nobody comes from another machine.
+    pub tls: Option<TlsFiles>,
     /// The public key of the coordinator, who may do everything.
     pub coordinator: String,
     /// Those of agents, by name. An agent may hear its orders and tell of itself, and nothing else: neither what others
     /// are told or tell, nor what is stored.
     pub agents: Vec<(String, String)>,
+}
+
+/// How a broker proves who it is.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
 }
 
 impl fmt::Display for BrokerConfig {
@@ -38,7 +45,9 @@ impl fmt::Display for BrokerConfig {
 
 impl fmt::Display for Secured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "tls {{ cert_file: {}, key_file: {} }}", path(&self.certificate), path(&self.key))?;
+        if let Some(TlsFiles { certificate, key }) = &self.tls {
+            writeln!(f, "tls {{ cert_file: {}, key_file: {} }}", path(certificate), path(key))?;
+        }
         writeln!(f, "authorization {{ users: [")?;
         writeln!(f, "  {{ nkey: {} }}", self.coordinator)?;
         for (name, key) in &self.agents {
@@ -53,7 +62,7 @@ impl fmt::Display for Secured {
             ];
             writeln!(f, "  {{ nkey: {key}, permissions: {{")?;
             writeln!(f, "    publish: {{ allow: [{}] }}, subscribe: {{ allow: [{}] }},", words(&tells), words(&hears))?;
-            writeln!(f, "    allow_responses: true }} }}")?;
+            writeln!(f, "    allow_responses: {{ max: 1, expires: \"24h\" }} }} }}")?;
         }
         writeln!(f, "] }}")
     }

@@ -116,6 +116,8 @@ impl Fleet {
         let patience = if wanted.is_some() { GATHERING } else { ROLL_CALL };
         let (begun, mut called) = (Instant::now(), None::<Instant>);
         self.members.borrow_mut().clear();
+        // What was said before says nothing of now.
+        while self.inbox.try_recv().is_ok() {}
         while begun.elapsed() < patience && wanted.is_none_or(|wanted| self.members.borrow().len() < wanted) {
             if is_interrupted() {
                 return Err(FleetError::Interrupted);
@@ -154,20 +156,24 @@ impl Fleet {
         }
     }
 
-    /// Gives the agents their assignments, part by part, all at once.
+    /// Gives the agents their assignments, part by part, all at once; `order` is how a part is given, and whether more
+    /// follow. Who is at something else is waited for.
     pub(crate) fn prepare(
         &self,
         trial: &str,
         mut left: Vec<(&str, &str)>,
+        order: &dyn Fn(&str, bool) -> AgentOrder,
         is_interrupted: &dyn Fn() -> bool,
     ) -> Result<(), FleetError> {
         let since = Instant::now();
         while !left.is_empty() {
-            let busy = self.prepare_once(trial, &left)?;
+            let busy = self.prepare_once(&left, order)?;
+            // Those that have theirs wait for the others.
+            self.call(&Call::Followed { trial: trial.to_owned() });
             if let Some((agent, with)) = busy.first() {
                 if since.elapsed() > LETS_GO {
                     return Err(FleetError::Environment(format!(
-                        "the agent {agent} has the load of another trial ({with}), whose coordinator is another Plimsoll"
+                        "the agent {agent} is at something else ({with}), for another Plimsoll"
                     )));
                 }
                 if is_interrupted() {
@@ -181,28 +187,24 @@ impl Fleet {
     }
 
     /// The agents that are busy, and with what.
-    fn prepare_once(&self, trial: &str, all: &[(&str, &str)]) -> Result<Vec<(String, String)>, FleetError> {
+    fn prepare_once(
+        &self,
+        all: &[(&str, &str)],
+        order: &dyn Fn(&str, bool) -> AgentOrder,
+    ) -> Result<Vec<(String, String)>, FleetError> {
         let mut busy = Vec::new();
         let mut texts: Vec<_> = all.iter().map(|(agent, text)| (*agent, parts(text))).collect();
         while !texts.is_empty() {
             let mut asked = Vec::new();
             texts.retain_mut(|(agent, parts)| {
                 let Some((text, more)) = parts.next() else { return false };
-                let order = AgentOrder::Prepare { trial: trial.to_owned(), text: text.to_owned(), more };
-                asked.push((*agent, order));
+                asked.push((*agent, order(text, more)));
                 true
             });
             for (agent, answer) in self.order(asked, ANSWERED) {
-                match answer {
-                    Ok(AgentAnswer::Done | AgentAnswer::Counted(_)) => {}
-                    Ok(AgentAnswer::Busy(with)) => {
-                        texts.retain(|(other, _)| *other != agent);
-                        busy.push((agent, with));
-                    }
-                    Ok(AgentAnswer::Refused(why)) => {
-                        return Err(FleetError::Refused(format!("the agent {agent} refuses: {why}")));
-                    }
-                    Err(why) => return Err(FleetError::Environment(format!("the agent {agent}: {why}"))),
+                if let Some(with) = AgentAnswer::busy_with(&agent, answer)? {
+                    texts.retain(|(other, _)| *other != agent);
+                    busy.push((agent, with));
                 }
             }
         }

@@ -24,6 +24,10 @@ const FOLLOWED: Duration = Duration::from_millis(500);
 const PING: Duration = Duration::from_secs(1);
 /// A broker that gives nothing back for so long does not come back in time.
 const DEAF_FOR: Duration = Duration::from_secs(60);
+/// Without a broker the end of a load is not waited for longer.
+const UNHEARD_END: Duration = Duration::from_secs(2);
+/// Whoever has not drained so long after the end of a load does not.
+const DRAINED_WITHIN: Duration = Duration::from_secs(15);
 /// Clocks that are not known well enough are asked for again so often: those that are asked at once disturb each other.
 const CLOCK_ROUNDS: usize = 5;
 /// From the order to start to the start.
@@ -54,6 +58,10 @@ pub struct FleetLoad<'f> {
     lost: usize,
     called: Option<Instant>,
     pinged: Instant,
+    /// When its end was told.
+    stopped: Option<Instant>,
+    /// What it told could not be recorded: agents keep it.
+    is_unrecorded: bool,
 }
 
 impl Fleet {
@@ -82,7 +90,8 @@ impl Fleet {
         // From now on its agents are told to finish, whatever happens.
         let load = FleetLoad::new(self, trial.clone(), facts, members.iter().cloned().zip(shares));
         let prepared = members.iter().zip(&assignments).map(|(member, text)| (member.name.as_str(), text.as_str()));
-        self.prepare(&trial, prepared.collect(), is_interrupted)?;
+        let order = |text: &str, more| AgentOrder::Prepare { trial: trial.clone(), text: text.to_owned(), more };
+        self.prepare(&trial, prepared.collect(), &order, is_interrupted)?;
         Ok(load)
     }
 }
@@ -111,6 +120,8 @@ impl<'f> FleetLoad<'f> {
             lost: 0,
             called: None,
             pinged: epoch,
+            stopped: None,
+            is_unrecorded: false,
         }
     }
 
@@ -123,6 +134,10 @@ impl<'f> FleetLoad<'f> {
         if self.called.is_none_or(|called| called.elapsed() >= FOLLOWED) {
             self.called = Some(Instant::now());
             self.fleet.call(&Call::Followed { trial: self.trial.clone() });
+            if self.stopped.is_some() {
+                // One that was away may not have heard it.
+                self.fleet.call(&Call::Stop { trial: self.trial.clone() });
+            }
             // Stored as what agents tell: it comes back as theirs does.
             self.fleet.link.tell(&subject::told(&self.fleet.id), Vec::new());
         }
@@ -140,6 +155,10 @@ impl<'f> FleetLoad<'f> {
             self.voices.iter_mut().for_each(|voice| voice.attendance.is_excused(listened));
             return self.is_deaf(deaf.unwrap_or_default());
         }
+        if self.stopped.is_some_and(|stopped| stopped.elapsed() > DRAINED_WITHIN) {
+            let why = format!("it has not drained within {} s", DRAINED_WITHIN.as_secs());
+            (0..self.voices.len()).for_each(|at| self.lose(at, &why));
+        }
         for at in 0..self.voices.len() {
             let voice = &mut self.voices[at];
             if !voice.is_drained && voice.attendance.judge(listened) && voice.attendance.is_lost() {
@@ -149,9 +168,11 @@ impl<'f> FleetLoad<'f> {
         }
     }
 
-    /// A broker that is gone for good ends the load; what was heard counts.
+    /// A broker that is gone for good, or when the load is to end, ends it; what was heard counts.
     fn is_deaf(&mut self, silence: Duration) {
-        if silence > DEAF_FOR {
+        let is_over = self.stopped.is_some_and(|stopped| stopped.elapsed() > UNHEARD_END)
+            && (silence > UNHEARD_END || !self.fleet.link.is_up());
+        if silence > DEAF_FOR || is_over {
             let why = format!("the broker has given nothing back for {} s", silence.as_secs());
             (0..self.voices.len()).for_each(|at| self.lose(at, &why));
         }
@@ -218,7 +239,8 @@ impl<'f> FleetLoad<'f> {
     }
 
     fn told(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
-        let told: ToldLetter = message::read(&letter.body)?;
+        // A broker stores what anybody has it acknowledge there; what an agent did not write is no word of it.
+        let Ok(told) = message::read::<ToldLetter>(&letter.body) else { return Ok(()) };
         let (now, voice) = (self.hearing.listened(), &mut self.voices[at]);
         let is_ours = told.trial == self.trial && told.incarnation == voice.member.hello.incarnation;
         if !is_ours || voice.attendance.is_lost() {
@@ -228,7 +250,14 @@ impl<'f> FleetLoad<'f> {
             HeardWord::Nothing => {}
             HeardWord::Gap => voice.asked_again = voice.asked_again.or(Some(now.saturating_sub(AGAIN))),
             HeardWord::Event(event) => {
-                voice.attendance.tells(now);
+                // What its machine does is no sign that its load does anything.
+                match event {
+                    LoadEvent::Machine(_) => voice.attendance.beats(now),
+                    _ => voice.attendance.tells(now),
+                }
+                if voice.is_at_its_end(&self.facts) {
+                    voice.attendance.drains();
+                }
                 let event = match event {
                     LoadEvent::Failed(why) => LoadEvent::Failed(format!("the agent {}: {why}", voice.member.name)),
                     // Its processes are those of another machine.
@@ -257,8 +286,8 @@ impl<'f> FleetLoad<'f> {
         if beat.trial.as_deref() == Some(&self.trial) {
             voice.written = voice.written.max(beat.written);
         }
-        if let Some(trouble) = beat.trouble {
-            self.lose(at, &trouble);
+        if let Some(trouble) = beat.trouble.filter(|trouble| trouble.trial == self.trial) {
+            self.lose(at, &trouble.why);
         }
         Ok(())
     }
@@ -355,7 +384,12 @@ impl LoadSource for FleetLoad<'_> {
                 let begins_in = at.saturating_duration_since(Instant::now());
                 let from = self.hearing.listened() + begins_in;
                 self.has_started = true;
-                self.voices.iter_mut().for_each(|voice| voice.attendance.is_to_tell(true, from));
+                for voice in &mut self.voices {
+                    voice.attendance.is_to_tell(true, from);
+                    if voice.is_at_its_end(&self.facts) {
+                        voice.attendance.drains();
+                    }
+                }
                 begins_in
             }
             Err(why) => {
@@ -409,13 +443,22 @@ impl LoadSource for FleetLoad<'_> {
     fn recycle(&mut self, _: Tally) {}
 
     fn stop(&mut self) {
+        self.stopped.get_or_insert_with(Instant::now);
+        self.voices.iter_mut().for_each(|voice| voice.attendance.drains());
         self.fleet.call(&Call::Stop { trial: self.trial.clone() });
     }
 
-    /// What is finished has been recorded: the agents need not keep it.
+    fn was_not_recorded(&mut self) {
+        self.is_unrecorded = true;
+    }
+
+    /// What is finished has been recorded, or somebody has said that it could not be: the agents need not keep it.
     fn finish(mut self) {
         self.is_finished = true;
         self.fleet.call(&Call::Finish { trial: self.trial.clone() });
+        if self.is_unrecorded || !self.fleet.link.is_up() {
+            return;
+        }
         let present = self.voices.iter().filter(|voice| !voice.attendance.is_lost());
         let order = AgentOrder::Recorded { trial: self.trial.clone() };
         let orders = present.map(|voice| (voice.member.name.as_str(), order.clone())).collect();

@@ -1,22 +1,28 @@
 //! Work that agents share piece by piece, each answered when it is done: who is lost is noticed while it is waited for.
 
-use crate::coordinator::{ANSWERED, Fleet};
+use crate::coordinator::Fleet;
 use crate::error::FleetError;
 use crate::link::BrokerLink;
-use crate::message::{self, AgentAnswer, AgentOrder, parts};
+use crate::message::{self, AgentAnswer, AgentOrder};
 use crate::roster::LOST_AFTER;
 use crate::subject;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How often an agent with a piece is asked whether it lives.
 const LOOK: Duration = Duration::from_secs(1);
+/// An answer is on its way for no more of them.
+const ANSWERS_WITHIN: u32 = 3;
 
 /// A job that all agents of a fleet are ready for.
 pub struct FleetJob<'f> {
     link: &'f BrokerLink,
     job: String,
     agents: Vec<String>,
+    /// How many pieces were given so far, over all hands.
+    pieces: Arc<AtomicU64>,
 }
 
 /// One agent at a job.
@@ -24,6 +30,7 @@ pub struct JobHand<'f> {
     link: &'f BrokerLink,
     job: String,
     agent: String,
+    pieces: Arc<AtomicU64>,
 }
 
 impl Fleet {
@@ -33,34 +40,26 @@ impl Fleet {
     /// An agent is missing, busy, or refuses.
     pub fn job(&self, text: &str, is_interrupted: &dyn Fn() -> bool) -> Result<FleetJob<'_>, FleetError> {
         let agents: Vec<String> = self.muster(is_interrupted)?.into_iter().map(|member| member.name).collect();
-        let job = FleetJob { link: &self.link, job: self.next_trial(), agents };
-        for (text, more) in parts(text) {
-            let order = AgentOrder::Job { job: job.job.clone(), text: text.to_owned(), more };
-            let orders = job.agents.iter().map(|agent| (agent.as_str(), order.clone())).collect();
-            for (agent, answer) in self.order(orders, ANSWERED) {
-                job.answered(&agent, answer)?;
-            }
-        }
+        let job = FleetJob { link: &self.link, job: self.next_trial(), agents, pieces: Arc::default() };
+        let name = job.job.as_str();
+        let order = |text: &str, more| AgentOrder::Job { job: name.to_owned(), text: text.to_owned(), more };
+        let all = job.agents.iter().map(|agent| (agent.as_str(), text)).collect();
+        self.prepare(name, all, &order, is_interrupted)?;
         Ok(job)
     }
 }
 
 impl<'f> FleetJob<'f> {
-    fn answered(&self, agent: &str, answer: Result<AgentAnswer, String>) -> Result<(), FleetError> {
-        match answer {
-            Ok(AgentAnswer::Done | AgentAnswer::Counted(_)) => Ok(()),
-            Ok(AgentAnswer::Busy(with)) => Err(FleetError::Environment(format!(
-                "the agent {agent} is at something else ({with}); try again later"
-            ))),
-            Ok(AgentAnswer::Refused(why)) => Err(FleetError::Refused(format!("the agent {agent} refuses: {why}"))),
-            Err(why) => Err(FleetError::Environment(format!("the agent {agent}: {why}"))),
-        }
-    }
-
     /// So many hands of each agent.
     pub fn hands(&self, each: usize) -> Vec<JobHand<'f>> {
         let all = (0..each.max(1)).flat_map(|_| &self.agents);
-        all.map(|agent| JobHand { link: self.link, job: self.job.clone(), agent: agent.clone() }).collect()
+        let hand = |agent: &String| JobHand {
+            link: self.link,
+            job: self.job.clone(),
+            agent: agent.clone(),
+            pieces: self.pieces.clone(),
+        };
+        all.map(hand).collect()
     }
 }
 
@@ -76,13 +75,14 @@ impl JobHand<'_> {
     /// Has a piece done, and waits for it; what came of it.
     ///
     /// # Errors
-    /// What went wrong there, or that the agent is lost.
-    pub fn piece(&mut self, text: &str) -> Result<u64, FleetError> {
+    /// What went wrong there, or that the agent is lost; [`FleetError::Interrupted`].
+    pub fn piece(&mut self, text: &str, is_interrupted: &dyn Fn() -> bool) -> Result<u64, FleetError> {
         let failed = |why: String| FleetError::Environment(format!("the agent {}: {why}", self.agent));
-        let order = AgentOrder::Piece { job: self.job.clone(), text: text.to_owned() };
+        let number = self.pieces.fetch_add(1, Ordering::Relaxed);
+        let order = AgentOrder::Piece { job: self.job.clone(), number, text: text.to_owned() };
         let (sender, inbox) = mpsc::channel();
         self.link.ask_long(&subject::to(&self.agent), message::write(&order), sender);
-        let mut alive = Instant::now();
+        let (mut alive, mut unknown) = (Instant::now(), 0);
         loop {
             match inbox.recv_timeout(LOOK) {
                 Ok(answer) => {
@@ -93,15 +93,30 @@ impl JobHand<'_> {
                     };
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(failed("it gives no answer".to_owned())),
+                Err(RecvTimeoutError::Timeout) if is_interrupted() => return Err(FleetError::Interrupted),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let question = vec![(subject::clock(&self.agent), Vec::new())];
-            let lives = self.link.ask_all(question, LOOK).iter().all(Result::is_ok);
-            if lives {
-                alive = Instant::now();
-            } else if alive.elapsed() > LOST_AFTER {
-                return Err(failed("it is lost: it does not say that it lives".to_owned()));
+            match self.is_at(number) {
+                Some(true) => (alive, unknown) = (Instant::now(), 0),
+                // Its answer may be on its way.
+                Some(false) if unknown < ANSWERS_WITHIN => (alive, unknown) = (Instant::now(), unknown + 1),
+                Some(false) => {
+                    let why = "it does not know what it was given: it was started again, or its answer was lost";
+                    return Err(failed(format!("{why}; the same load goes on where it stopped")));
+                }
+                None if alive.elapsed() > LOST_AFTER => {
+                    return Err(failed("it is lost: it does not say that it lives".to_owned()));
+                }
+                None => {}
             }
         }
+    }
+
+    /// Whether it is at that piece; `None` if it does not say.
+    fn is_at(&self, number: u64) -> Option<bool> {
+        let order = AgentOrder::IsAt { job: self.job.clone(), number };
+        let question = vec![(subject::to(&self.agent), message::write(&order))];
+        let answer = self.link.ask_all(question, LOOK).into_iter().next()?.ok()?;
+        Some(message::read::<AgentAnswer>(&answer).ok()? == AgentAnswer::Done)
     }
 }

@@ -32,6 +32,9 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// What the stream keeps at most: after this time nobody comes back for it.
 const KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
 
+/// And so much, so that nobody fills the broker's disk.
+const KEPT_BYTES: i64 = 32 << 20;
+
 /// What was received.
 #[derive(Clone, Debug)]
 pub struct Letter {
@@ -334,6 +337,8 @@ async fn stream(jetstream: &Context) -> Result<Stream, String> {
         subjects: vec![subject::told("*")],
         storage: StorageType::File,
         max_age: KEPT_FOR,
+        // The oldest goes first; agents have all of it.
+        max_bytes: KEPT_BYTES,
         ..Config::default()
     };
     jetstream.get_or_create_stream(config).await.map_err(|error| error.to_string())
@@ -359,8 +364,7 @@ fn options(
             let found = match event {
                 Event::Connected => Some(None),
                 Event::Disconnected => Some(Some("it is gone".to_owned())),
-                Event::ClientError(error) => Some(Some(error.to_string())),
-                Event::ServerError(error) => Some(Some(error.to_string())),
+                // What it complains of while it is there is no reason not to hear it.
                 _ => None,
             };
             if let (Some(trouble), Ok(mut news)) = (found, news.lock()) {

@@ -1,5 +1,6 @@
 //! What coordinator and agents say to each other. All of it is hostile until it has been read here.
 
+use crate::error::FleetError;
 use plimsoll_load::lines;
 use plimsoll_model::samples::HostSample;
 use serde::de::DeserializeOwned;
@@ -58,8 +59,16 @@ pub struct Heartbeat {
     pub trial: Option<String>,
     /// How many letters of that trial it has written.
     pub written: u64,
-    /// Why it cannot tell what its load does.
-    pub trouble: Option<String>,
+    /// Why it could not tell what its load did.
+    pub trouble: Option<AgentTrouble>,
+}
+
+/// What ended a load of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentTrouble {
+    pub trial: String,
+    pub why: String,
 }
 
 /// What an agent is told to do, and answers.
@@ -77,7 +86,9 @@ pub enum AgentOrder {
     /// To make itself ready for a job: a part of what it is, and whether more follows.
     Job { job: String, text: String, more: bool },
     /// To do a piece of it, and to answer when that is done.
-    Piece { job: String, text: String },
+    Piece { job: String, number: u64, text: String },
+    /// To say whether it is at that piece.
+    IsAt { job: String, number: u64 },
     /// To forget a job.
     JobIsOver { job: String },
 }
@@ -89,9 +100,24 @@ pub enum AgentAnswer {
     Done,
     /// A piece of a job is done, and this came of it.
     Counted(u64),
-    /// It has the load of this trial, and will not for ever.
+    /// It is at this trial or job, and will not be for ever.
     Busy(String),
     Refused(String),
+}
+
+impl AgentAnswer {
+    /// What it is busy with, where an agent did not do what it was told for that reason.
+    ///
+    /// # Errors
+    /// It refuses, or did not answer.
+    pub fn busy_with(agent: &str, answer: Result<AgentAnswer, String>) -> Result<Option<String>, FleetError> {
+        match answer {
+            Ok(AgentAnswer::Done | AgentAnswer::Counted(_)) => Ok(None),
+            Ok(AgentAnswer::Busy(with)) => Ok(Some(with)),
+            Ok(AgentAnswer::Refused(why)) => Err(FleetError::Refused(format!("the agent {agent} refuses: {why}"))),
+            Err(why) => Err(FleetError::Environment(format!("the agent {agent}: {why}"))),
+        }
+    }
 }
 
 /// What all agents are told.

@@ -2,6 +2,7 @@
 //! them whatever became of whoever began them.
 
 mod broker;
+mod lab_access;
 mod names;
 mod remote;
 
@@ -9,13 +10,15 @@ use crate::error::FleetError;
 use crate::link::BrokerLink;
 use crate::message::{self, Call};
 use crate::subject;
-pub use broker::ListenAddress;
 use broker::StartedBroker;
+pub use lab_access::{LabAccess, USER as AGENT_USER};
 pub use names::AgentNames;
+use plimsoll_host::lock::Lock;
 use plimsoll_host::process::{Identity, Lifetime, spawn};
 use plimsoll_host::remove;
 use plimsoll_host::replace::replace;
 use plimsoll_plan::broker::BrokerAddress;
+use plimsoll_plan::listen::ListenAddress;
 pub use remote::{RemoteAccess, name_of};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
@@ -32,6 +35,7 @@ const ENDS_WITHIN: Duration = Duration::from_secs(8);
 /// An agent on another machine, without a load.
 const LEAVES_WITHIN: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(20);
+const HOLDER: &str = "plimsoll fleet up";
 
 /// What was begun here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +55,7 @@ pub enum AgentPlace {
     Here(Identity),
     There {
         host: String,
-        /// What it keeps there; empty until that is known.
+        /// What it keeps there.
         directory: String,
         /// How the host is reached.
         ssh: Vec<String>,
@@ -87,8 +91,18 @@ impl OwnPlace {
         self.directory.join("spools")
     }
 
+    /// Of how many loads agents of this home keep what they told: nobody has recorded it, or they were told to.
+    pub fn kept(&self) -> usize {
+        let entries = fs::read_dir(self.spools()).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "jsonl")).count()
+    }
+
     fn note(&self) -> PathBuf {
         self.directory.join("own.json")
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.directory.join("lock")
     }
 
     fn broker(&self) -> PathBuf {
@@ -113,45 +127,59 @@ impl OwnPlace {
         replace(&self.note(), &text).map_err(|error| FleetError::Environment(error.to_string()))
     }
 
-    /// Makes the place, if nothing was begun there.
-    fn is_free(&self) -> Result<(), FleetError> {
+    /// Makes the place, if nothing was begun there; nobody else begins anything as long as the lock is held.
+    fn is_free(&self) -> Result<Lock, FleetError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
+        made.map_err(|error| FleetError::Environment(format!("{}: {error}", self.directory.display())))?;
+        let lock = Lock::try_take(&self.lock(), HOLDER).map_err(|error| FleetError::Environment(error.to_string()))?;
+        let lock = lock.ok_or_else(|| FleetError::Refused("another Plimsoll begins a fleet here".to_owned()))?;
         if let Some(own) = self.read()? {
             let why = format!("a fleet was begun here at {}; `plimsoll fleet down` ends it", own.address);
             return Err(FleetError::Refused(why));
         }
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
-        made.map_err(|error| FleetError::Environment(format!("{}: {error}", self.directory.display())))
+        self.end_what_was_not_noted()?;
+        Ok(lock)
     }
 
-    /// Notes that a fleet is begun on other machines, at a broker of our own that they reach at `listen`.
+    /// Notes that a fleet is begun at this broker, which is not ours.
     ///
     /// # Errors
-    /// As [`OwnPlace::begin`].
-    pub fn begin_elsewhere(&self, listen: &ListenAddress, agents: &[String]) -> Result<OwnFleet, FleetError> {
-        self.is_free()?;
-        agents.iter().try_for_each(|name| subject::check_name(name))?;
-        let StartedBroker { address, process } = broker::start_secured(&self.broker(), listen, agents)?;
-        let own = OwnFleet { address, broker: Some(process), agents: Vec::new() };
+    /// There is one already.
+    pub fn begin_at(&self, address: &BrokerAddress) -> Result<OwnFleet, FleetError> {
+        let _lock = self.is_free()?;
+        let own = OwnFleet { address: address.clone(), broker: None, agents: Vec::new() };
         self.write(&own)?;
         Ok(own)
     }
 
-    /// Notes that a fleet is begun at `address`, or at a broker of our own.
+    /// Starts a broker for agents of these names, which come from other machines at `listen`, or from this one; notes that a
+    /// fleet is begun there.
     ///
     /// # Errors
     /// There is one already, or no broker can be started.
-    pub fn begin(&self, address: Option<&BrokerAddress>) -> Result<OwnFleet, FleetError> {
-        self.is_free()?;
-        let (address, broker) = match address {
-            Some(address) => (address.clone(), None),
-            None => {
-                let started = broker::start(&self.broker())?;
-                (started.address, Some(started.process))
-            }
-        };
-        let own = OwnFleet { address, broker, agents: Vec::new() };
-        self.write(&own)?;
-        Ok(own)
+    pub fn begin(&self, listen: Option<&ListenAddress>, agents: &[String]) -> Result<OwnFleet, FleetError> {
+        agents.iter().try_for_each(|name| subject::check_name(name))?;
+        let _lock = self.is_free()?;
+        let StartedBroker { address, process } = broker::start(&self.broker(), listen, agents)?;
+        let own = OwnFleet { address, broker: Some(process), agents: Vec::new() };
+        let noted = self.write(&own);
+        if noted.is_err() {
+            self.end_what_was_not_noted()?;
+        }
+        noted.map(|()| own)
+    }
+
+    /// Ends a broker of ours whose fleet was not noted, because whoever began it was killed.
+    fn end_what_was_not_noted(&self) -> Result<Vec<String>, FleetError> {
+        let Some(process) = broker::noted(&self.broker()) else { return Ok(Vec::new()) };
+        send(&process, Signal::TERM);
+        wait(&process, ENDS_WITHIN);
+        self.remove_broker()?;
+        Ok(vec!["ended a broker whose fleet was never begun".to_owned()])
+    }
+
+    fn remove_broker(&self) -> Result<(), FleetError> {
+        remove::tree(&self.broker()).map(drop).map_err(|error| FleetError::Environment(error.to_string()))
     }
 
     /// Starts an agent that stays up when this process ends; `words` follow `plimsoll agent`.
@@ -162,7 +190,11 @@ impl OwnPlace {
         let failed = |error: io::Error| FleetError::Environment(format!("the agent {name}: {error}"));
         let log = File::create(self.directory.join(format!("{name}.log"))).map_err(failed)?;
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-        command.arg("agent").args(["--fleet", &own.address.to_string(), "--name", name]).args(words);
+        let address = match own.broker {
+            Some(_) => own.address.with_key(&broker::key_file(&self.broker(), name)),
+            None => own.address.clone(),
+        };
+        command.arg("agent").args(["--fleet", &address.to_string(), "--name", name]).args(words);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         let child = spawn(command, Lifetime::UntilStopped).map_err(failed)?;
         let process = Identity::of(child.id()).ok_or_else(|| failed(io::Error::other("it ended at once")))?;
@@ -170,7 +202,7 @@ impl OwnPlace {
         self.write(own)
     }
 
-    /// The same on another machine, at a broker that [`OwnPlace::begin_elsewhere`] has started.
+    /// The same on another machine, at a broker that [`OwnPlace::begin`] has started for those of other machines.
     ///
     /// # Errors
     /// The machine cannot be reached, or has no Plimsoll.
@@ -182,19 +214,31 @@ impl OwnPlace {
         words: &[String],
     ) -> Result<(), FleetError> {
         let name = remote::name_of(host);
-        let place = |directory: String| AgentPlace::There { host: host.to_owned(), directory, ssh: access.ssh.clone() };
-        own.agents.push(OwnAgent { name: name.clone(), place: place(String::new()) });
+        let directory = remote::new_directory().map_err(|error| FleetError::Environment(error.to_string()))?;
+        // Noted first: whatever becomes of this process, it is found there.
+        let place = AgentPlace::There { host: host.to_owned(), directory: directory.clone(), ssh: access.ssh.clone() };
+        own.agents.push(OwnAgent { name: name.clone(), place });
         self.write(own)?;
-        let directory = access.start(host, &name, &self.broker(), words)?;
-        if let Some(agent) = own.agents.last_mut() {
-            agent.place = place(directory);
-        }
-        self.write(own)
+        access.start(host, &name, &directory, &self.broker(), words)
     }
 
     /// Where the keys of agents are that others start: `NAME.nk`, and `ca.pem` for all of them.
     pub fn keys(&self) -> PathBuf {
         self.broker()
+    }
+
+    /// What a lab needs so that agents of the fleet at this address, on other machines, load its private servers.
+    ///
+    /// # Errors
+    /// [`FleetError::Refused`] if the fleet was not begun here with keys: then its agents have no login.
+    pub fn lab_access(&self, address: &BrokerAddress) -> Result<LabAccess, FleetError> {
+        let is_this = self.read()?.is_some_and(|own| own.address == *address && own.broker.is_some());
+        if !is_this || !address.is_encrypted() {
+            let why = "[fleet] listen needs agents that have a login: those of a fleet that `plimsoll fleet up --hosts HOSTS \
+                       --listen HOST:PORT`, or with --names, has begun here, at the address that it printed";
+            return Err(FleetError::Refused(why.to_owned()));
+        }
+        broker::lab_access(&self.broker())
     }
 
     /// Why an agent of ours is not there: the last that it said.
@@ -222,7 +266,10 @@ impl OwnPlace {
     /// # Errors
     /// The note of it cannot be read, or what it made cannot be removed.
     pub fn end(&self) -> Result<Vec<String>, FleetError> {
-        let Some(own) = self.read()? else { return Ok(Vec::new()) };
+        let Some(own) = self.read()? else {
+            let is_being_begun = !Lock::try_peek(&self.lock()).unwrap_or(true);
+            return if is_being_begun { Ok(Vec::new()) } else { self.end_what_was_not_noted() };
+        };
         let mut ended = Vec::new();
         self.leave_elsewhere(&own);
         let alive: Vec<bool> = own.agents.iter().map(|agent| !agent.has_ended()).collect();
@@ -247,7 +294,7 @@ impl OwnPlace {
             ended.push(format!("ended the broker at {}", own.address));
         }
         let failed = |error: plimsoll_host::HostError| FleetError::Environment(error.to_string());
-        remove::tree(&self.broker()).map_err(failed)?;
+        self.remove_broker()?;
         for OwnAgent { name, .. } in &own.agents {
             remove::entry(&self.directory.join(format!("{name}.log"))).map_err(failed)?;
         }

@@ -4,6 +4,7 @@ use crate::agent_facts::AgentFacts;
 use crate::link::BrokerLink;
 use crate::message::{MachineSecond, Word};
 use crate::teller::Teller;
+use crate::voice::ENDLESS;
 use plimsoll_host::sample::Sampler;
 use plimsoll_load::assembly::Assembly;
 use plimsoll_load::lines;
@@ -20,8 +21,6 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(1);
 /// Loops that were told to stop are drained after this.
 const DRAINED_WITHIN: Duration = Duration::from_secs(6);
-/// More events than any limit that is meant to be reached.
-const ENDLESS: u64 = u64::MAX / 2;
 
 /// How far a part is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,8 +148,11 @@ impl<L: LocalLoad> Part<L> {
                 self.drained += 1;
                 self.totals.add(totals);
                 if self.drained == self.facts.tellers {
-                    for rest in self.assembly.rest() {
-                        self.second(rest.tally)?;
+                    let rest = self.assembly.rest().into_iter().map(|rest| rest.tally);
+                    let (drains, cut_short): (Vec<_>, Vec<_>) = rest.partition(|tally| tally.phase == Phase::Drain);
+                    cut_short.into_iter().try_for_each(|tally| self.second(tally))?;
+                    if let Some(drain) = as_one(drains) {
+                        self.second(drain)?;
                     }
                     self.tell(&LoadEvent::Drained(self.totals.clone()))?;
                 }
@@ -205,5 +207,35 @@ impl<L: LocalLoad> Part<L> {
     /// Closes its connections; what it has told stays on our disk.
     pub fn finish(self) {
         self.load.finish();
+    }
+}
+
+/// The drains of several loops as that of one: to whoever hears the agent its window is over when the last of theirs is.
+fn as_one(drains: Vec<Tally>) -> Option<Tally> {
+    let latest = drains.iter().map(|drain| drain.start_ns).max()?;
+    let mut sum = drains.into_iter().reduce(|mut sum, drain| {
+        sum.add(&drain);
+        sum
+    })?;
+    sum.start_ns = latest;
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_load::tally::Shape;
+
+    #[test]
+    fn drains_are_one_that_begins_with_the_last() {
+        let drain = |start_ns: u64, transactions: u64| {
+            let mut tally = Tally::new(Shape::default());
+            (tally.phase, tally.start_ns, tally.end_ns) = (Phase::Drain, start_ns, start_ns + 7);
+            tally.counters.transactions = transactions;
+            tally
+        };
+        let one = as_one(vec![drain(3, 1), drain(9, 2), drain(5, 4)]).unwrap();
+        assert_eq!((one.start_ns, one.end_ns, one.counters.transactions), (9, 16, 7));
+        assert!(as_one(Vec::new()).is_none());
     }
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub const SUSPECT_AFTER: Duration = Duration::from_secs(2);
 /// Without anything of its load for so long it is lost, whether it beats or not.
 pub const LOST_AFTER: Duration = Duration::from_secs(5);
+/// The same of one whose window is over: its connections have 5 s to drain, and it tells nothing meanwhile.
+const LAST_WORD: Duration = Duration::from_secs(12);
 /// When what we say ourselves has not come back for so long, nobody else can be heard either.
 const DEAF_AFTER: Duration = Duration::from_secs(1);
 /// More than this between two looks is not time in which we listened: what came meanwhile is still unread.
@@ -67,11 +69,14 @@ pub struct Attendance {
     standing: AgentStanding,
     /// Whether its load is to be telling something every second.
     is_telling: bool,
+    /// For how long it may tell nothing then.
+    patience: Duration,
 }
 
 impl Attendance {
     pub fn new(now: Duration) -> Attendance {
-        Attendance { beat: now, told: now, standing: AgentStanding::Present, is_telling: false }
+        let standing = AgentStanding::Present;
+        Attendance { beat: now, told: now, standing, is_telling: false, patience: LOST_AFTER }
     }
 
     pub fn standing(&self) -> &AgentStanding {
@@ -102,6 +107,11 @@ impl Attendance {
         self.told = self.told.max(now);
     }
 
+    /// Its window may be over: it drains, and tells nothing before it has.
+    pub fn drains(&mut self) {
+        self.patience = LAST_WORD;
+    }
+
     /// Nobody could have heard of it up to now.
     pub fn is_excused(&mut self, now: Duration) {
         (self.beat, self.told) = (now, self.told.max(now));
@@ -119,7 +129,7 @@ impl Attendance {
         let (beat, told) = (since(self.beat), since(self.told));
         let found = match &self.standing {
             AgentStanding::Lost(_) => return false,
-            _ if self.is_telling && told > LOST_AFTER => {
+            _ if self.is_telling && told > self.patience => {
                 let heart = if beat > SUSPECT_AFTER { "no heartbeat either" } else { "though its heart beats" };
                 AgentStanding::Lost(format!("nothing of its load for {:.1} s, {heart}", told.as_secs_f64()))
             }
@@ -203,6 +213,19 @@ mod tests {
             matches!(&changes[0], (61, AgentStanding::Lost(why)) if why.contains("though its heart beats")),
             "{changes:?}"
         );
+    }
+
+    #[test]
+    fn one_whose_window_is_over_has_time_to_drain() {
+        let mut agent = Attendance::new(at(0));
+        agent.is_to_tell(true, at(0));
+        agent.drains();
+        (1..=119).for_each(|now| {
+            agent.beats(at(now));
+            assert!(!agent.judge(at(now)), "{now}");
+        });
+        agent.judge(at(121));
+        assert!(agent.is_lost());
     }
 
     #[test]

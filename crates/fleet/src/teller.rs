@@ -3,7 +3,7 @@
 
 use crate::link::BrokerLink;
 use crate::message::Word;
-use crate::spool::Spool;
+use crate::spool::{Spool, SpoolOwner};
 use crate::subject;
 use std::io;
 use std::path::Path;
@@ -48,7 +48,7 @@ impl Teller {
         trial: &str,
         incarnation: u64,
     ) -> io::Result<Teller> {
-        let spool = Spool::create(directory, trial, incarnation)?;
+        let spool = Spool::create(directory, SpoolOwner { agent, trial }, incarnation)?;
         let shared = Arc::new(Shared {
             state: Mutex::new(State { spool, next: 0, again: 0, longest: Duration::ZERO, is_over: false }),
             changed: Condvar::new(),

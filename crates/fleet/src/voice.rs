@@ -8,11 +8,14 @@ use plimsoll_host::process::boot_id;
 use plimsoll_load::lines;
 use plimsoll_load::source::{LoadEvent, LoadFacts, Spent};
 use plimsoll_load::tally::Tally;
-use plimsoll_load::window::SECOND_NS;
+use plimsoll_load::window::{Limit, SECOND_NS};
 use plimsoll_model::agreed::AgreedPart;
 use plimsoll_model::samples::{AgentSample, Phase};
 use plimsoll_model::summary::AgentPoint;
 use std::time::Duration;
+
+/// More events than any limit that is meant to be reached.
+pub const ENDLESS: u64 = u64::MAX / 2;
 
 /// What came with a letter.
 #[derive(Debug, PartialEq)]
@@ -36,6 +39,7 @@ pub struct Voice {
     /// What has come of a word that goes on in the next letter.
     text: String,
     has_head: bool,
+    is_ready: bool,
     pub is_drained: bool,
     pub spent: Spent,
     /// As judged before the start, and since.
@@ -79,6 +83,7 @@ impl Voice {
             written: 0,
             text: String::new(),
             has_head: false,
+            is_ready: false,
             is_drained: false,
             spent: Spent::default(),
             clock: None,
@@ -134,12 +139,27 @@ impl Voice {
         }
     }
 
+    /// Whether its window may be over by what it has told: then it says nothing before it has drained.
+    pub fn is_at_its_end(&self, facts: &LoadFacts) -> bool {
+        match facts.limit {
+            Limit::Time(window_ns) => self.told_to_ns >= facts.warmup_ns.saturating_add(window_ns),
+            // It ends where the others have taken what was left.
+            Limit::Events(events) | Limit::EventsPerConnection(events) => events <= ENDLESS,
+        }
+    }
+
     fn event(&mut self, event: &LoadEvent) -> Result<(), String> {
         match event {
             _ if self.is_drained => return Err("it tells of a load that it has drained".to_owned()),
+            LoadEvent::Ready(_) if std::mem::replace(&mut self.is_ready, true) => {
+                return Err("it is ready a second time".to_owned());
+            }
             LoadEvent::Interval(tally) => {
                 if tally.phase != Phase::Drain {
-                    self.told_to_ns = self.told_to_ns.max(tally.end_ns);
+                    if tally.end_ns <= self.told_to_ns {
+                        return Err("it tells of a second that it has told of".to_owned());
+                    }
+                    self.told_to_ns = tally.end_ns;
                 }
                 self.window.add(tally, std::mem::take(&mut self.machine));
             }
@@ -243,7 +263,6 @@ mod tests {
     use crate::message::{FleetBuild, Hello, parts};
     use plimsoll_load::recorder::LoopTotals;
     use plimsoll_load::tally::{Names, record};
-    use plimsoll_load::window::Limit;
     use plimsoll_model::samples::HostSample;
     use proptest::prelude::*;
 

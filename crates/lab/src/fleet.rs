@@ -16,6 +16,7 @@ use plimsoll_host::Home;
 use plimsoll_load::source::LoadFacts;
 use plimsoll_model::{LoadPoint, NamedScalars};
 use plimsoll_plan::allowed_target::AllowedTarget;
+use plimsoll_plan::listen::ListenAddress;
 use plimsoll_plan::plan::{FleetPlan, script_of};
 use plimsoll_plan::{RunPlan, Target, Url};
 use plimsoll_watch::Watcher;
@@ -26,6 +27,10 @@ use std::cell::OnceCell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// More connections, and more loops, than any load has.
+const MOST_CONNECTIONS: usize = 10_000_000;
+const MOST_LOOPS: usize = 1 << 16;
 
 /// Which program this is.
 pub fn build() -> FleetBuild {
@@ -39,7 +44,7 @@ pub fn incarnation() -> u64 {
 
 /// What a plan wants of its fleet.
 fn wish(plan: &FleetPlan) -> FleetWish {
-    let FleetPlan { broker, agents, tolerate_lost } = plan.clone();
+    let FleetPlan { broker, agents, tolerate_lost, .. } = plan.clone();
     FleetWish { address: broker, agents, tolerate_lost, build: build() }
 }
 
@@ -103,6 +108,8 @@ struct AssignedData {
 enum AssignedServer {
     /// A private server, which agents of its own machine reach.
     Private(PathBuf),
+    /// A private server that listens there for agents on other machines, with the certificate of the fleet.
+    Lab(ListenAddress),
     External {
         /// As it may be shown.
         url: String,
@@ -157,9 +164,10 @@ impl<W: Workload> PlannedLoad<'_, W> {
 }
 
 fn server(target: &OpenTarget) -> AssignedServer {
-    match &target.server {
-        Some(server) => AssignedServer::Private(server.socket().to_owned()),
-        None => {
+    match (&target.server, &target.listens) {
+        (Some(_), Some(address)) => AssignedServer::Lab(address.clone()),
+        (Some(server), None) => AssignedServer::Private(server.socket().to_owned()),
+        (None, _) => {
             let mode = target.endpoint.tls.mode;
             let name = Mode::NAMES.into_iter().find(|(_, known)| *known == mode).map_or("preferred", |(name, _)| name);
             let url = match &target.endpoint.address {
@@ -191,7 +199,17 @@ impl AssignedLoad {
 pub struct AgentMaker {
     pub allowed: Vec<AllowedTarget>,
     pub login: Login,
+    /// For private servers of labs on other machines, if it may load them.
+    pub lab: Option<LabLogin>,
     pub home: Home,
+}
+
+/// How an agent logs in to private servers of labs on other machines.
+pub struct LabLogin {
+    pub user: String,
+    pub password: Password,
+    /// Who has signed their certificates, and nobody else's: that a server has one is why it may be loaded.
+    pub authority: PathBuf,
 }
 
 impl LoadMaker for AgentMaker {
@@ -246,9 +264,9 @@ pub fn load(
         resumed: false,
     };
     let job = OnceCell::new();
-    let make = |resumed| -> Result<Vec<Box<LoadHand<'_>>>, DataError> {
+    let make = |resumed: bool, is_interrupted: &dyn Fn() -> bool| -> Result<Vec<Box<LoadHand<'_>>>, DataError> {
         let text = serde_json::to_string(&AssignedData { resumed, ..assigned.clone() }).expect("text and numbers");
-        let begun = fleet.job(&text, &|| false).map_err(of_data)?;
+        let begun = fleet.job(&text, is_interrupted).map_err(of_data)?;
         let hands = job.get_or_init(|| begun).hands(data.connections);
         Ok(hands.into_iter().map(of_hand).collect())
     };
@@ -264,9 +282,9 @@ pub struct LoadedData<'d> {
 }
 
 fn of_hand<'h>(mut hand: JobHand<'h>) -> Box<LoadHand<'h>> {
-    Box::new(move |chunk: &Chunk| {
+    Box::new(move |chunk: &Chunk, is_interrupted: &dyn Fn() -> bool| {
         let text = serde_json::to_string(&(chunk.table, chunk.first, chunk.last)).expect("numbers");
-        hand.piece(&text).map_err(of_data)
+        hand.piece(&text, is_interrupted).map_err(of_data)
     })
 }
 
@@ -282,15 +300,15 @@ impl AgentMaker {
     fn begin(&self, assigned: Assigned) -> Result<Run, LabError> {
         let Assigned { plan, point, asked, loaded, run_seed, ask, loops, of, .. } = &assigned;
         plan.check()?;
-        if script_of(&plan.workload).is_some() || loops.0 >= loops.1 || loops.1 > *of || *of > point.connections.max(1)
-        {
+        let is_odd = loops.0 >= loops.1 || loops.1 > *of || *of > point.connections.max(1);
+        if script_of(&plan.workload).is_some() || is_odd || point.connections > MOST_CONNECTIONS || *of > MOST_LOOPS {
             return Err(LabError::Refused("an assignment that no coordinator of ours gives".to_owned()));
         }
         let endpoint = self.endpoint(&assigned.target)?;
         let typed: Vec<(String, String)> = plan.params.clone().into_iter().collect();
         let of_data = loaded.as_ref().map(|(parameters, seed)| Loaded { parameters, seed: *seed });
         let chosen = ChosenWorkload::new(&plan.workload, &typed, of_data)?;
-        let private = matches!(assigned.target.server, AssignedServer::Private(_));
+        let private = !matches!(assigned.target.server, AssignedServer::External { .. });
         let spec = spec_of(endpoint, private, plan, point);
         // It lasts as long as the agent; one coordinator asks few different things.
         let ask = ask.as_deref().map(known_question).transpose()?;
@@ -301,6 +319,7 @@ impl AgentMaker {
     fn endpoint(&self, assigned: &AssignedTarget) -> Result<Endpoint, LabError> {
         let reached = match &assigned.server {
             AssignedServer::Private(socket) => self.private(socket)?,
+            AssignedServer::Lab(address) => self.of_lab(address)?,
             AssignedServer::External { url, ssl_mode } => self.external(assigned, url, ssl_mode)?,
         };
         Ok(Endpoint { database: Some(assigned.database.clone()), ..reached })
@@ -314,6 +333,21 @@ impl AgentMaker {
             true => Ok(private_endpoint(socket)),
             false => Err(self.not_allowed(&format!("the private server at {}", socket.display()))),
         }
+    }
+
+    /// A private server of a lab elsewhere, which has to prove that it is one.
+    fn of_lab(&self, address: &ListenAddress) -> Result<Endpoint, LabError> {
+        let Some(LabLogin { user, password, authority }) = &self.lab else {
+            return Err(self.not_allowed(&format!("the private server of a lab at {address} (that takes --lab-login)")));
+        };
+        let url = Url {
+            host: address.host.clone(),
+            port: address.port,
+            ssl_mode: Some("verify-ca".to_owned()),
+            ssl_ca: Some(authority.clone()),
+            ..Url::default()
+        };
+        Ok(external_endpoint(&url, user, password.clone())?)
     }
 
     fn external(&self, assigned: &AssignedTarget, url: &str, ssl_mode: &str) -> Result<Endpoint, LabError> {
@@ -356,9 +390,19 @@ impl From<FleetError> for LabError {
     }
 }
 
-/// The password is for every target that the agent's user allowed by name.
+/// The password is for every target that the agent's user allowed by name, and so is what the option file says of how it is
+/// protected on its way: that is no affair of a coordinator.
 impl Login {
     fn of_allowed(&self, url: Url) -> (Url, Password) {
-        (self.completed(url), self.password.clone().unwrap_or_default())
+        let password = self.password.clone().unwrap_or_default();
+        let Some(file) = &self.file else { return (url, password) };
+        let protected = Url {
+            ssl_mode: file.ssl_mode.clone().or(url.ssl_mode),
+            ssl_ca: file.ssl_ca.clone().or(url.ssl_ca),
+            server_public_key_path: file.server_public_key_path.clone().or(url.server_public_key_path),
+            get_server_public_key: file.get_server_public_key.or(url.get_server_public_key),
+            ..url
+        };
+        (protected, password)
     }
 }

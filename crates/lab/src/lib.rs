@@ -13,6 +13,7 @@ pub mod execute;
 pub mod fleet;
 pub mod journal;
 mod limits;
+pub mod listening;
 pub mod load_point;
 pub mod load_spec;
 pub mod login;

@@ -4,7 +4,7 @@ use super::journal::{LaneJournal, Undo};
 use super::kind::FileSystem;
 use super::site::Site;
 use super::spec::Spec;
-use super::{Lane, StepListener, loops, served, throttle, tool, volatile};
+use super::{Lane, StepListener, fsck, loops, mounts, served, throttle, tool, volatile};
 use crate::LaneError;
 use crate::error::DuringLane;
 use plimsoll_storage::device::Device;
@@ -233,15 +233,36 @@ impl Builder<'_> {
         self.step("mounting")?;
         let source = loops::path(&name);
         self.journal.before(Undo::Mount { point: self.site.mount(), source: source.clone() })?;
-        mount(self.site, self.spec, &source).map_err(|error| match error {
-            LaneError::Environment(why) => LaneError::Damaged(why),
-            other => other,
-        })?;
+        self.mount_device(&source)?;
         if self.spec.kind == FileSystem::BtrfsNocow {
             // Every file that is created there inherits it.
             tool::run("chattr", &["+C".as_ref(), self.site.mount().as_os_str()])?;
         }
         Ok(name)
+    }
+
+    /// Mounts the file system of the lane's device.
+    ///
+    /// # Errors
+    /// [`LaneError::Damaged`] if it cannot be mounted.
+    fn mount_device(&self, device: &str) -> Result<(), LaneError> {
+        mount(self.site, self.spec, device).map_err(|error| match error {
+            LaneError::Environment(why) => LaneError::Damaged(why),
+            other => other,
+        })
+    }
+
+    /// Unmounts the file system of the lane's device, has its checker look at it, and mounts it again. Returns what is wrong
+    /// with it.
+    ///
+    /// # Errors
+    /// As [`fsck::damage`]; [`LaneError::Damaged`] if it cannot be mounted again.
+    pub(super) fn look_at_file_system(&self, device: &str) -> Result<Option<String>, LaneError> {
+        let source = loops::path(device);
+        mounts::unmount(&self.site.mount(), &source)?;
+        let damage = fsck::damage(self.spec.kind, &self.site.disk(self.spec))?;
+        self.mount_device(&source)?;
+        Ok(damage)
     }
 
     fn mount(&mut self, filesystem: &str, source: &str, options: &[String]) -> Result<(), LaneError> {

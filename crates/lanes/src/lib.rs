@@ -17,6 +17,7 @@ pub mod check;
 pub mod daemon;
 pub mod disturb;
 pub mod error;
+mod fsck;
 pub mod image;
 pub mod journal;
 pub mod kind;

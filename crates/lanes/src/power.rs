@@ -12,8 +12,23 @@ use plimsoll_faults::serve::{self, DeviceOrder, OrderAnswer};
 use plimsoll_faults::{Cut, CutReport, Fault, Survival};
 use rustix::fs::syncfs;
 use std::fs::File;
+use std::path::PathBuf;
+
+/// A lane whose device has its power back.
+#[derive(Debug)]
+pub struct PoweredUp {
+    pub lane: Lane,
+    /// What its file system's own checker finds wrong with it; none if it is whole.
+    pub damage: Option<String>,
+}
 
 impl Lane {
+    /// The file that its device is made of, if it can lose its power: what the device has made durable.
+    pub fn image(&self) -> Option<PathBuf> {
+        let site = Site::at(self.directory.parent()?);
+        self.is_volatile.then(|| site.image())
+    }
+
     /// Takes the power from its device: of what was not flushed survives what the cut says. From then on every read and
     /// write fails; [`Lanes::power_up`] makes it usable again.
     ///
@@ -91,19 +106,21 @@ impl Lane {
 }
 
 impl Lanes {
-    /// Starts the device of a lane again on what is in its image, and mounts its file system. Nothing may be open on the
-    /// lane. What its device had not made durable is lost.
+    /// Starts the device of a lane again on what is in its image, mounts its file system, and has its checker look at it. Nothing
+    /// may be open on the lane. What its device had not made durable is lost.
     ///
     /// # Errors
     /// [`LaneError::Refused`] for a lane whose device cannot lose its power; [`LaneError::Environment`] while something is
     /// open on it, or if its file system cannot be mounted any more. Then it is a lane that was left behind.
-    pub fn power_up(&self, lane: &Lane) -> Result<Lane, LaneError> {
+    pub fn power_up(&self, lane: &Lane) -> Result<PoweredUp, LaneError> {
         let (site, spec, _lock) = self.locked(&lane.name, |spec| spec.is_volatile && !spec.is_network())?;
         let mut journal = journal::undo_to_image(&site)?;
         let told = &mut |_: &str| true;
-        let lane = Builder { site: &site, spec: &spec, bytes: 0, journal: &mut journal, told }.rebuild()?;
+        let mut builder = Builder { site: &site, spec: &spec, bytes: 0, journal: &mut journal, told };
+        let lane = builder.rebuild()?;
+        let damage = builder.look_at_file_system(lane.device.as_deref().unwrap_or_default())?;
         journal.up(&lane)?;
-        Ok(lane)
+        Ok(PoweredUp { lane, damage })
     }
 
     /// Takes the power from the storage server of a lane, and gives it back: it loses its memory, and its device what was

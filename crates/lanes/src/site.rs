@@ -36,6 +36,11 @@ impl Site {
         Site { root: lanes.join(spec.directory_name()) }
     }
 
+    /// That of a lane whose directory this is.
+    pub fn at(root: &Path) -> Site {
+        Site { root: root.to_owned() }
+    }
+
     pub fn root(&self) -> &Path {
         &self.root
     }

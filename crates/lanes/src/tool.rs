@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Programs that lanes need, with the Debian package of each.
-const PACKAGES: [(&str, &str); 25] = [
+const PACKAGES: [(&str, &str); 28] = [
     ("cp", "coreutils"),
     ("mount", "mount"),
     ("umount", "mount"),
@@ -17,8 +17,11 @@ const PACKAGES: [(&str, &str); 25] = [
     ("blockdev", "util-linux"),
     ("mkfs.ext4", "e2fsprogs"),
     ("chattr", "e2fsprogs"),
+    ("e2fsck", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
+    ("xfs_repair", "xfsprogs"),
     ("mkfs.btrfs", "btrfs-progs"),
+    ("btrfs", "btrfs-progs"),
     ("nbdkit", "nbdkit"),
     ("nbdfuse", "libnbd-bin"),
     ("unshare", "util-linux"),
@@ -41,8 +44,21 @@ const PACKAGES: [(&str, &str); 25] = [
 const ELSEWHERE: [&str; 4] = ["qemu", "ganesha", "openssh", "ssh"];
 
 /// Those of them that do one thing and end.
-pub const BRIEF: [&str; 10] =
-    ["cp", "mount", "umount", "losetup", "mkfs.ext4", "chattr", "mkfs.xfs", "mkfs.btrfs", "unshare", "nsenter"];
+pub const BRIEF: [&str; 13] = [
+    "cp",
+    "mount",
+    "umount",
+    "losetup",
+    "mkfs.ext4",
+    "chattr",
+    "mkfs.xfs",
+    "mkfs.btrfs",
+    "e2fsck",
+    "xfs_repair",
+    "btrfs",
+    "unshare",
+    "nsenter",
+];
 
 /// The command that installs these packages.
 pub fn install_line(packages: &[&str]) -> String {
@@ -75,6 +91,10 @@ fn needed(spec: &Spec) -> Vec<&'static str> {
         FileSystem::Btrfs => programs.push("mkfs.btrfs"),
         FileSystem::BtrfsNocow => programs.extend(["mkfs.btrfs", "chattr"]),
     }
+    if spec.is_volatile && !spec.is_network() {
+        // After a power cut its file system is looked at.
+        programs.push(checker(spec.kind).0);
+    }
     if spec.is_served() {
         programs.push("nbdkit");
     }
@@ -82,6 +102,15 @@ fn needed(spec: &Spec) -> Vec<&'static str> {
         programs.push("nbdfuse");
     }
     programs
+}
+
+/// The program that looks for damage, and its options.
+pub(super) fn checker(kind: FileSystem) -> (&'static str, &'static [&'static str]) {
+    match kind {
+        FileSystem::Xfs | FileSystem::Xfs16k => ("xfs_repair", &["-n"]),
+        FileSystem::Btrfs | FileSystem::BtrfsNocow => ("btrfs", &["check", "--readonly"]),
+        _ => ("e2fsck", &["-f", "-n"]),
+    }
 }
 
 /// The first executable of this name in `PATH`, or a plugin or program beside libraries.

@@ -135,6 +135,9 @@ pub trait LoadSource {
     /// Ends the window now; the loops drain.
     fn stop(&mut self);
 
+    /// What it has told could not be recorded: whoever else has it keeps it.
+    fn was_not_recorded(&mut self) {}
+
     /// Ends the loops, whatever they are at.
     fn finish(self)
     where

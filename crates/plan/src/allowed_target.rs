@@ -4,7 +4,7 @@ use crate::error::PlanError;
 use crate::target::{Target, Url};
 use std::fmt;
 
-const ACCEPTED: &str = "private (servers of this user's own Plimsoll), or mysql://USER@HOST:PORT/DATABASE, with * for any database and without USER@ for any user";
+const ACCEPTED: &str = "private (servers of this user's own Plimsoll), or mysql://USER@HOST:PORT/DATABASE, or mysql://USER@localhost/DATABASE?socket=PATH, with * for any database and without USER@ for any user";
 
 /// Targets that somebody allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,10 +25,19 @@ impl AllowedTarget {
         if text == "private" {
             return Ok(AllowedTarget::Private);
         }
-        let (server, database) = text.rsplit_once('/').ok_or_else(refuse)?;
+        let (place, options) = text.split_once('?').unwrap_or((text, ""));
+        let (server, database) = place.rsplit_once('/').ok_or_else(refuse)?;
         let any = database == "*";
-        let written = if any { format!("{server}/") } else { text.to_owned() };
+        let mark = if options.is_empty() { "" } else { "?" };
+        let written = format!("{server}/{}{mark}{options}", if any { "" } else { database });
+        // It is read before it is shown: there may be a password in it.
         match Target::parse(&written)? {
+            // How a connection is protected is the agent's own affair.
+            Target::External(_)
+                if !options.is_empty() && (!options.starts_with("socket=") || options.contains('&')) =>
+            {
+                Err(refuse())
+            }
             // Without a database it would say less than it seems to.
             Target::External(url) if any || url.database.is_some() => Ok(AllowedTarget::External(url)),
             _ => Err(refuse()),
@@ -49,9 +58,14 @@ impl fmt::Display for AllowedTarget {
         match self {
             AllowedTarget::Private => f.write_str("private"),
             AllowedTarget::External(url) if url.database.is_some() => f.write_str(&url.describe()),
-            AllowedTarget::External(url) => write!(f, "{}*", url.describe()),
+            AllowedTarget::External(url) => f.write_str(&any_database(&url.describe())),
         }
     }
+}
+
+/// A URL whose database is open, as it is written here.
+fn any_database(url: &str) -> String {
+    url.split_once('?').map_or_else(|| format!("{url}*"), |(place, socket)| format!("{place}*?{socket}"))
 }
 
 #[cfg(test)]
@@ -74,6 +88,10 @@ mod tests {
             ("mysql://bench@db1:3306/*", "bench", "mysql://db1:3307/x", "sbtest", false),
             ("mysql://bench@db1:3306/*", "bench", "mysql://db11/x", "sbtest", false),
             ("mysql://bench@db1:3306/*", "bench", "mysql://db1/x?socket=/run/s", "sbtest", false),
+            ("mysql://bench@localhost/*?socket=/run/s", "bench", "mysql://localhost/x?socket=/run/s", "x", true),
+            ("mysql://bench@localhost/x?socket=/run/s", "bench", "mysql://localhost/y?socket=/run/s", "y", false),
+            ("mysql://bench@localhost/*?socket=/run/s", "bench", "mysql://localhost/x?socket=/run/t", "x", false),
+            ("mysql://bench@localhost/*?socket=/run/s", "bench", "mysql://localhost/x", "x", false),
             ("private", "root", "mysql://localhost/x?socket=/run/s", "sbtest", false),
         ];
         for (allowed, user, target, database, expected) in cases {
@@ -84,11 +102,24 @@ mod tests {
 
     #[test]
     fn what_says_less_than_it_seems_to_is_refused() {
-        for text in ["", "*", "mysql://db1", "mysql://db1/", "private:mysql", "db1:3306/*", "mysql://a:secret@db1/*"] {
+        for text in [
+            "",
+            "*",
+            "mysql://db1",
+            "mysql://db1/",
+            "private:mysql",
+            "db1:3306/*",
+            "mysql://a:secret@db1/*",
+            "mysql://db1/*?ssl-mode=disabled",
+            "mysql://db1/*?socket=/s&ssl-mode=disabled",
+            "mysql://a:secret@db1/*?ssl-mode=disabled",
+            "mysql://db1/*?password=secret",
+        ] {
             let found = AllowedTarget::parse(text).unwrap_err().to_string();
             assert!(!found.contains("secret"), "{text}: {found}");
         }
-        for text in ["private", "mysql://bench@db1:3306/*", "mysql://db1:3306/sbtest"] {
+        let socket = "mysql://bench@localhost/*?socket=/run/s";
+        for text in ["private", "mysql://bench@db1:3306/*", "mysql://db1:3306/sbtest", socket] {
             assert_eq!(AllowedTarget::parse(text).unwrap().to_string(), text);
         }
     }

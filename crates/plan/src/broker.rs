@@ -1,6 +1,7 @@
 //! Where a broker listens, and how it is trusted: one text for the command line and for plans.
 
 use crate::error::PlanError;
+use crate::listen::ListenAddress;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,24 @@ impl BrokerAddress {
         }
     }
 
+    /// That of a broker which is reached there over TLS by whoever has this key; `authority` has signed its certificate.
+    pub fn secured(listen: &ListenAddress, key: &Path, authority: &Path) -> BrokerAddress {
+        let host = if listen.host.contains(':') { format!("[{}]", listen.host) } else { listen.host.clone() };
+        BrokerAddress {
+            is_local: is_loopback(&host),
+            host,
+            port: listen.port,
+            is_encrypted: true,
+            key: Some(key.to_owned()),
+            authority: Some(authority.to_owned()),
+        }
+    }
+
+    /// The same, for whoever is known by this key.
+    pub fn with_key(&self, key: &Path) -> BrokerAddress {
+        BrokerAddress { key: Some(key.to_owned()), ..self.clone() }
+    }
+
     /// As the client takes it.
     pub fn url(&self) -> String {
         let scheme = if self.is_encrypted { "tls" } else { "nats" };
@@ -104,10 +123,19 @@ impl fmt::Display for BrokerAddress {
                 .into_iter()
                 .filter_map(|(name, path)| Some((name, path.as_ref()?))),
         ) {
-            write!(f, "{mark}{name}={}", path.display())?;
+            write!(f, "{mark}{name}={}", written(&path.display().to_string()))?;
         }
         Ok(())
     }
+}
+
+/// A path as it is written in an address: what means something else there is written by its number (RFC 3986).
+fn written(path: &str) -> String {
+    let letter = |c: char| match c {
+        '%' | '&' | '+' | '#' | '?' | ' ' => format!("%{:02X}", u32::from(c)),
+        other => other.to_string(),
+    };
+    path.chars().map(letter).collect()
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -135,6 +163,22 @@ mod tests {
             ),
         ] {
             assert_eq!(BrokerAddress::parse(text).map(|address| address.to_string()), Ok(shown.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_what_was_written_whatever_is_in_it() {
+        let address = BrokerAddress::parse("nats://127.0.0.1").unwrap().with_key(Path::new("/a b/x&y+z%20#1/?.nk"));
+        assert_eq!(BrokerAddress::parse(&address.to_string()), Ok(address.clone()));
+        assert_eq!(address.key(), Some(Path::new("/a b/x&y+z%20#1/?.nk")));
+    }
+
+    #[test]
+    fn one_that_is_made_of_its_parts_is_read_as_written() {
+        for text in ["db1.example:4222", "localhost:1", "[fd00::1]:4222"] {
+            let listen = ListenAddress::parse(text).unwrap();
+            let address = BrokerAddress::secured(&listen, Path::new("/a+b/a1.nk"), Path::new("/a+b/ca.pem"));
+            assert_eq!(BrokerAddress::parse(&address.to_string()), Ok(address.clone()), "{address}");
         }
     }
 

@@ -10,6 +10,7 @@ pub mod error;
 pub mod gate;
 pub mod knowledge;
 pub mod lab;
+pub mod listen;
 pub mod option_file;
 pub mod plan;
 pub mod quantity;

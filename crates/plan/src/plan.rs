@@ -2,6 +2,7 @@
 
 use crate::broker::BrokerAddress;
 use crate::error::PlanError;
+use crate::listen::ListenAddress;
 use plimsoll_model::LoadPoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -75,6 +76,9 @@ pub struct FleetPlan {
     /// How many of them may be lost before a trial fails.
     #[serde(default)]
     pub tolerate_lost: usize,
+    /// Where private servers listen, so that agents on other machines reach them; `null` for agents of this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listen: Option<ListenAddress>,
 }
 
 /// What a run may have at most.

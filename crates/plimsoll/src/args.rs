@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
+use plimsoll_model::Class;
 use plimsoll_model::load_point::{Connections, Rates};
 use plimsoll_plan::plan::{MOST_ROUNDS, script_of};
 use plimsoll_plan::{PlanError, quantity};
@@ -442,6 +443,14 @@ fn duration(text: &str) -> Result<Duration, PlanError> {
 /// What `--server` names.
 fn server(text: &str) -> Result<String, String> {
     text.parse::<Selector>().map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// A class of safety.
+fn class(text: &str) -> Result<Class, String> {
+    Class::named(text).ok_or_else(|| {
+        let names: Vec<&str> = Class::ALL.iter().map(|class| class.name()).collect();
+        format!("accepted is one of {}", names.join(", "))
+    })
 }
 
 /// The name of a recording.

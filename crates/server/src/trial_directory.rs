@@ -140,7 +140,8 @@ impl TrialDirectory {
 
 /// Every removal here can be interrupted at any point and repeated.
 impl ServerDirectory {
-    fn parts(&self) -> PathBuf {
+    /// What a layout has apart from the data on the same path; it need not exist.
+    pub fn parts(&self) -> PathBuf {
         self.path().join("parts")
     }
 

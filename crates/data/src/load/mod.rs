@@ -26,14 +26,17 @@ const TICK: Duration = Duration::from_millis(100);
 const INDEX_EXISTS: u16 = 1061;
 
 /// Writes a chunk elsewhere; how many rows it has.
-pub type LoadHand<'h> = dyn FnMut(&Chunk) -> Result<u64, DataError> + Send + 'h;
+pub type LoadHand<'h> = dyn FnMut(&Chunk, &dyn Fn() -> bool) -> Result<u64, DataError> + Send + 'h;
+
+/// Makes hands elsewhere; it is told whether an earlier load is continued, and asks whether it is interrupted.
+pub type MakeHands<'h> = dyn Fn(bool, &dyn Fn() -> bool) -> Result<Vec<Box<LoadHand<'h>>>, DataError> + 'h;
 
 /// Who writes the chunks of a load. Indexes and keys are made here.
 pub enum LoadHands<'h> {
     /// So many connections of this process.
     Here(usize),
-    /// Makes hands elsewhere, once the tables are there; it is told whether an earlier load is continued.
-    Elsewhere(&'h dyn Fn(bool) -> Result<Vec<Box<LoadHand<'h>>>, DataError>),
+    /// Elsewhere; their hands are made once the tables are there.
+    Elsewhere(&'h MakeHands<'h>),
 }
 
 /// What loading did.
@@ -133,7 +136,7 @@ fn fill(
     };
     let mut workers: Vec<Option<Box<LoadHand<'_>>>> = match hands {
         LoadHands::Here(threads) => (0..(*threads).max(1)).map(|_| None).collect(),
-        LoadHands::Elsewhere(make) => make(prepared.resumed)?.into_iter().map(Some).collect(),
+        LoadHands::Elsewhere(of) => of(prepared.resumed, &|| watcher.interrupted())?.into_iter().map(Some).collect(),
     };
     let failure = std::thread::scope(|scope| {
         let workers: Vec<_> =

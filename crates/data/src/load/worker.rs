@@ -45,7 +45,11 @@ impl LoadShared<'_> {
             let next = self.work.lock().map_err(|_| died())?.next(&mut own);
             match next {
                 Next::Do(task) => {
-                    self.perform(&mut control, &task, hand.as_deref_mut())?;
+                    match self.perform(&mut control, &task, hand.as_deref_mut()) {
+                        // Whoever said so has the reason.
+                        Err(DataError::Interrupted) => break,
+                        performed => performed?,
+                    }
                     self.work.lock().map_err(|_| died())?.done(&task);
                 }
                 Next::Wait => std::thread::sleep(LOOKS),
@@ -62,7 +66,8 @@ impl LoadShared<'_> {
                 return self.writer.write(control, &Chunk { table: *table, first: *first, last: *last });
             }
             (Task::Chunk { table, first, last }, Some(hand)) => {
-                let rows = hand(&Chunk { table: *table, first: *first, last: *last })?;
+                let chunk = Chunk { table: *table, first: *first, last: *last };
+                let rows = hand(&chunk, &|| self.stop.load(Ordering::Relaxed))?;
                 self.writer.rows.fetch_add(rows, Ordering::Relaxed);
                 return Ok(());
             }

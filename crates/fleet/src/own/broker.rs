@@ -1,11 +1,13 @@
 //! A broker of our own: on this machine alone, or for others with TLS and a key for each agent.
 
-use crate::broker_config::{BrokerConfig, Secured};
+use super::lab_access::{self, LabAccess};
+use crate::broker_config::{BrokerConfig, Secured, TlsFiles};
 use crate::error::FleetError;
 use nkeys::KeyPair;
 use plimsoll_host::process::{Identity, Lifetime, kill_family, scrub, spawn};
 use plimsoll_host::remove;
 use plimsoll_plan::broker::BrokerAddress;
+use plimsoll_plan::listen::ListenAddress;
 use rcgen::{BasicConstraints, CertificateParams, IsCa};
 use serde::Deserialize;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -24,38 +26,11 @@ const PROGRAMS: [&str; 2] = ["nats-server", "/usr/sbin/nats-server"];
 /// The key of the coordinator, and who has signed the broker's certificate.
 const COORDINATOR: &str = "coordinator.nk";
 const AUTHORITY: &str = "ca.pem";
-
-/// Where others reach a broker.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListenAddress {
-    pub host: String,
-    pub port: u16,
-}
-
-impl ListenAddress {
-    /// Reads `HOST:PORT` or `[ADDRESS]:PORT`.
-    ///
-    /// # Errors
-    /// [`FleetError::Refused`] with what is accepted.
-    pub fn parse(text: &str) -> Result<ListenAddress, FleetError> {
-        let refuse = || FleetError::Refused(format!("{text:?} is no HOST:PORT at which agents reach the broker"));
-        let (host, port) = text.rsplit_once(':').ok_or_else(refuse)?;
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        let is_host = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".-:".contains(c));
-        match port.parse() {
-            Ok(port) if is_host => Ok(ListenAddress { host: host.to_owned(), port }),
-            _ => Err(refuse()),
-        }
-    }
-
-    fn text(&self) -> String {
-        if self.host.contains(':') {
-            format!("[{}]:{}", self.host, self.port)
-        } else {
-            format!("{}:{}", self.host, self.port)
-        }
-    }
-}
+/// Which process it is.
+const PROCESS: &str = "process.json";
+/// The broker's certificate and its key.
+const CERTIFICATE: &str = "broker.pem";
+const KEY: &str = "broker-key.pem";
 
 /// A broker that was started.
 pub struct StartedBroker {
@@ -63,15 +38,25 @@ pub struct StartedBroker {
     pub process: Identity,
 }
 
-/// Starts a broker below `directory`, on a free port of this machine.
+/// Starts a broker below `directory`, to which the coordinator and agents of these names come with a key each, in `NAME.nk`:
+/// from other machines at `listen`, over TLS, or on a free port of this machine alone.
 ///
 /// # Errors
 /// There is no such program, or it does not begin.
-pub fn start(directory: &Path) -> Result<StartedBroker, FleetError> {
-    let config = BrokerConfig { listen: "127.0.0.1:-1".to_owned(), directory: directory.to_owned(), secured: None };
+pub fn start(directory: &Path, listen: Option<&ListenAddress>, agents: &[String]) -> Result<StartedBroker, FleetError> {
     made(directory)?;
+    let secured =
+        keys(directory, listen, agents).map_err(|why| FleetError::Environment(format!("the broker's keys: {why}")))?;
+    let at = listen.map_or("127.0.0.1:-1".to_owned(), ToString::to_string);
+    let config = BrokerConfig { listen: at, directory: directory.to_owned(), secured: Some(secured) };
     let (mut child, process) = begun(directory, &config)?;
-    match where_it_listens(directory, &mut child) {
+    let coordinator = directory.join(COORDINATOR);
+    let address = where_it_listens(directory, &mut child).map(|here| match listen {
+        // It writes the same file as in the clear.
+        Some(listen) => BrokerAddress::secured(listen, &coordinator, &directory.join(AUTHORITY)),
+        None => here.with_key(&coordinator),
+    });
+    match address {
         Ok(address) => Ok(StartedBroker { address, process }),
         Err(error) => {
             kill_family(&mut child);
@@ -80,48 +65,51 @@ pub fn start(directory: &Path) -> Result<StartedBroker, FleetError> {
     }
 }
 
-/// Starts a broker that agents of these names reach at `listen`, over TLS and each with its key in `NAME.nk`.
-///
-/// # Errors
-/// As [`start`].
-pub fn start_secured(directory: &Path, listen: &ListenAddress, agents: &[String]) -> Result<StartedBroker, FleetError> {
-    made(directory)?;
-    let secured =
-        keys(directory, listen, agents).map_err(|why| FleetError::Environment(format!("the broker's keys: {why}")))?;
-    let config = BrokerConfig { listen: listen.text(), directory: directory.to_owned(), secured: Some(secured) };
-    let (mut child, process) = begun(directory, &config)?;
-    // It writes the same file as in the clear.
-    if let Err(error) = where_it_listens(directory, &mut child) {
-        kill_family(&mut child);
-        return Err(error);
-    }
-    let address = secured_address(listen, &directory.join(COORDINATOR), &directory.join(AUTHORITY));
-    let address = address.map_err(|error| FleetError::Refused(error.to_string()))?;
-    Ok(StartedBroker { address, process })
+/// The broker of a directory, as it was noted as soon as it was started.
+pub fn noted(directory: &Path) -> Option<Identity> {
+    serde_json::from_slice(&fs::read(directory.join(PROCESS)).ok()?).ok()
 }
 
-/// The address with which somebody comes who has this key.
-///
-/// # Errors
-/// A path that no URL can have.
-pub fn secured_address(
-    listen: &ListenAddress,
-    key: &Path,
-    authority: &Path,
-) -> Result<BrokerAddress, plimsoll_plan::PlanError> {
-    let text = format!("tls://{}?key={}&ca={}", listen.text(), key.display(), authority.display());
-    BrokerAddress::parse(&text)
+/// What an agent needs of a broker that was started with it.
+pub struct AgentSecrets {
+    /// Of its key.
+    pub seed: String,
+    /// Of its login to private servers of labs.
+    pub password: String,
+    /// Who has signed the certificate.
+    pub authority: String,
 }
 
-/// What an agent needs of a broker that was started with it: the seed of its key, and who has signed the certificate.
+/// Reads them.
 ///
 /// # Errors
 /// The operating system's.
-pub fn of_agent(directory: &Path, name: &str) -> io::Result<(String, String)> {
-    Ok((fs::read_to_string(key_file(directory, name))?, fs::read_to_string(directory.join(AUTHORITY))?))
+pub fn of_agent(directory: &Path, name: &str) -> Result<AgentSecrets, FleetError> {
+    let read = |path: PathBuf| {
+        fs::read_to_string(&path).map_err(|error| FleetError::Environment(format!("{}: {error}", path.display())))
+    };
+    Ok(AgentSecrets {
+        seed: read(key_file(directory, name))?,
+        password: lab_access::password(directory)?,
+        authority: read(directory.join(AUTHORITY))?,
+    })
 }
 
-fn key_file(directory: &Path, name: &str) -> PathBuf {
+/// What a private server of a lab needs of a broker that was started with keys.
+///
+/// # Errors
+/// It was started without, or they cannot be read.
+pub fn lab_access(directory: &Path) -> Result<LabAccess, FleetError> {
+    Ok(LabAccess {
+        password: lab_access::password(directory)?,
+        certificate: directory.join(CERTIFICATE),
+        key: directory.join(KEY),
+        authority: directory.join(AUTHORITY),
+    })
+}
+
+/// Where the key of an agent is.
+pub fn key_file(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.nk"))
 }
 
@@ -131,23 +119,17 @@ fn made(directory: &Path) -> Result<(), FleetError> {
     DirBuilder::new().mode(0o700).create(directory).map_err(|error| failed(error.to_string()))
 }
 
-/// Makes all keys: an authority and a certificate for the broker, and one key for everybody who comes.
-fn keys(directory: &Path, listen: &ListenAddress, agents: &[String]) -> Result<Secured, String> {
-    let told = |error: rcgen::Error| error.to_string();
-    let pair = || rcgen::KeyPair::generate().map_err(told);
+/// Makes all keys: one for everybody who comes, and for a broker that others reach an authority, a certificate, and a login to
+/// the private servers of labs.
+fn keys(directory: &Path, listen: Option<&ListenAddress>, agents: &[String]) -> Result<Secured, String> {
     let write =
         |name: &str, text: &str| secret(&directory.join(name), text).map_err(|error| format!("{name}: {error}"));
-    let authority_key = pair()?;
-    let mut authority = CertificateParams::new(Vec::new()).map_err(told)?;
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    authority.distinguished_name.push(rcgen::DnType::CommonName, "Plimsoll fleet");
-    let authority = authority.self_signed(&authority_key).map_err(told)?;
-    write(AUTHORITY, &authority.pem())?;
-    let key = pair()?;
-    let certificate = CertificateParams::new(vec![listen.host.clone()]).map_err(told)?;
-    let certificate = certificate.signed_by(&key, &authority, &authority_key).map_err(told)?;
-    write("broker.pem", &certificate.pem())?;
-    write("broker-key.pem", &key.serialize_pem())?;
+    let tls = listen.map(|listen| {
+        write(lab_access::FILE, &lab_access::option_file().map_err(|error| error.to_string())?)?;
+        let made = certificate(&listen.host).map_err(|error| error.to_string())?;
+        made.iter().try_for_each(|(name, text)| write(name, text))?;
+        Ok::<_, String>(TlsFiles { certificate: directory.join(CERTIFICATE), key: directory.join(KEY) })
+    });
     let user = |file: &str| {
         let pair = KeyPair::new_user();
         write(file, &(pair.seed().map_err(|error| error.to_string())? + "\n"))?;
@@ -155,11 +137,22 @@ fn keys(directory: &Path, listen: &ListenAddress, agents: &[String]) -> Result<S
     };
     let public = |name: &String| Ok::<_, String>((name.clone(), user(&format!("{name}.nk"))?));
     Ok(Secured {
-        certificate: directory.join("broker.pem"),
-        key: directory.join("broker-key.pem"),
+        tls: tls.transpose()?,
         coordinator: user(COORDINATOR)?,
         agents: agents.iter().map(public).collect::<Result<_, _>>()?,
     })
+}
+
+/// An authority, a certificate of it for this host, and the key of that, as files.
+fn certificate(host: &str) -> Result<[(&'static str, String); 3], rcgen::Error> {
+    let authority_key = rcgen::KeyPair::generate()?;
+    let mut authority = CertificateParams::new(Vec::new())?;
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    authority.distinguished_name.push(rcgen::DnType::CommonName, "Plimsoll fleet");
+    let authority = authority.self_signed(&authority_key)?;
+    let key = rcgen::KeyPair::generate()?;
+    let certificate = CertificateParams::new(vec![host.to_owned()])?.signed_by(&key, &authority, &authority_key)?;
+    Ok([(AUTHORITY, authority.pem()), (CERTIFICATE, certificate.pem()), (KEY, key.serialize_pem())])
 }
 
 /// Writes what nobody else may read.
@@ -177,12 +170,17 @@ fn begun(directory: &Path, config: &BrokerConfig) -> Result<(Child, Identity), F
         command.arg("-c").arg(&file).stdout(Stdio::null()).stderr(log.try_clone()?);
         Ok(())
     });
-    let child = child.map_err(|error| {
+    let mut child = child.map_err(|error| {
         failed(format!("{error}; `apt-get install nats-server` installs it, or --fleet names one that runs"))
     })?;
-    match Identity::of(child.id()) {
-        Some(process) => Ok((child, process)),
-        None => Err(failed(last_words(directory))),
+    let Some(process) = Identity::of(child.id()) else { return Err(failed(last_words(directory))) };
+    let note = serde_json::to_string(&process).map_err(|error| error.to_string());
+    match note.and_then(|note| secret(&directory.join(PROCESS), &note).map_err(|error| error.to_string())) {
+        Ok(()) => Ok((child, process)),
+        Err(why) => {
+            kill_family(&mut child);
+            Err(failed(why))
+        }
     }
 }
 
@@ -232,22 +230,4 @@ fn listening(directory: &Path) -> Option<BrokerAddress> {
 fn last_words(directory: &Path) -> String {
     let text = fs::read_to_string(directory.join("log")).unwrap_or_default();
     text.lines().last().map_or("it ended without a word".to_owned(), str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn where_it_is_reached_is_a_host_and_a_port() {
-        for (text, host) in
-            [("db1.example:4222", "db1.example"), ("10.0.0.7:1", "10.0.0.7"), ("[fd00::1]:4222", "fd00::1")]
-        {
-            let listen = ListenAddress::parse(text).unwrap();
-            assert_eq!((listen.host.as_str(), listen.text().as_str()), (host, text));
-        }
-        for text in ["", "db1", ":4222", "db1:", "db1:99999", "a b:1", "a\":1", "nats://db1:4222"] {
-            assert!(ListenAddress::parse(text).is_err(), "{text}");
-        }
-    }
 }

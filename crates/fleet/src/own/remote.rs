@@ -1,10 +1,14 @@
 //! Agents on other machines, started and tidied up over ssh(1).
 
-use super::broker::{self, ListenAddress, secured_address};
+use super::broker::{self, AgentSecrets};
+use super::lab_access;
 use crate::error::FleetError;
 use plimsoll_model::text::shell_word;
-use std::io::{self, Write};
-use std::path::Path;
+use plimsoll_plan::broker::BrokerAddress;
+use plimsoll_plan::listen::ListenAddress;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// What the directory of an agent begins with; nothing else is ever removed on another machine.
@@ -21,34 +25,54 @@ pub struct RemoteAccess {
 }
 
 impl RemoteAccess {
-    /// Starts an agent on `host`; its directory there. Its key goes there on standard input, never on a command line.
+    /// Starts an agent on `host` in a directory there that nobody else has made. Its key and its login go there on standard
+    /// input, never on a command line.
     ///
     /// # Errors
-    /// The machine cannot be reached, or does not begin.
-    pub fn start(&self, host: &str, name: &str, broker: &Path, words: &[String]) -> Result<String, FleetError> {
+    /// The machine cannot be reached, or does not begin; then nothing is left there.
+    pub fn start(
+        &self,
+        host: &str,
+        name: &str,
+        directory: &str,
+        broker: &Path,
+        words: &[String],
+    ) -> Result<(), FleetError> {
         let failed = |why: String| FleetError::Environment(format!("{host}: {why}"));
         check_host(host)?;
-        let (seed, authority) = broker::of_agent(broker, name).map_err(|error| failed(error.to_string()))?;
-        // The directory is known there alone.
-        let address = secured_address(&self.listen, Path::new("$d/agent.nk"), Path::new("$d/ca.pem"));
-        let address = address.map_err(|error| failed(error.to_string()))?.to_string();
+        let secrets = broker::of_agent(broker, name).map_err(|error| failed(error.to_string()))?;
+        let AgentSecrets { seed, password, authority } = secrets;
+        let own = |file: &str| PathBuf::from(format!("{directory}/{file}"));
+        let address = BrokerAddress::secured(&self.listen, &own("agent.nk"), &own("ca.pem")).to_string();
         let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
         let script = format!(
-            "set -e; umask 077; d=$(mktemp -d \"${{TMPDIR:-/tmp}}/{DIRECTORY}XXXXXX\"); IFS= read -r seed; \
+            "set -e; umask 077; d={d}; command -v {program} > /dev/null || {{ echo 'there is no '{program} >&2; exit 127; }}; \
+             mkdir \"$d\"; trap 'rm -rf \"$d\"' EXIT; IFS= read -r seed; IFS= read -r password; \
              printf '%s\\n' \"$seed\" > \"$d/agent.nk\"; cat > \"$d/ca.pem\"; \
-             command -v {program} > /dev/null || {{ echo 'there is no '{program} >&2; exit 127; }}; \
-             setsid {program} agent --fleet \"{address}\" --name {name} {} < /dev/null > \"$d/log\" 2>&1 & echo \"$d\"",
-            words.join(" "),
+             printf '[client]\\nuser = {user}\\npassword = %s\\n' \"$password\" > \"$d/{login}\"; \
+             setsid {program} agent --fleet {address} --name {name} --lab-login \"$d/{login}\" {words} < /dev/null \
+             > \"$d/log\" 2>&1 & echo $! > \"$d/pid\"; trap - EXIT",
+            d = shell_word(directory),
             program = shell_word(&self.program),
+            user = lab_access::USER,
+            login = lab_access::FILE,
+            address = shell_word(&address),
+            words = words.join(" "),
         );
-        let said = ask(&self.ssh, host, &script, &format!("{}\n{authority}", seed.trim()))
+        let said = ask(&self.ssh, host, &script, &format!("{}\n{password}\n{authority}", seed.trim()))
             .map_err(|error| failed(error.to_string()))?;
-        let directory = String::from_utf8_lossy(&said.stdout).trim().to_owned();
-        match said.status.success() && is_ours(&directory) {
-            true => Ok(directory),
-            false => Err(failed(last_line(&said))),
-        }
+        if said.status.success() { Ok(()) } else { Err(failed(last_line(&said))) }
     }
+}
+
+/// A directory for an agent on another machine, of a name that nobody has used.
+///
+/// # Errors
+/// The operating system's.
+pub fn new_directory() -> io::Result<String> {
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(format!("/tmp/{DIRECTORY}{:016x}", u64::from_le_bytes(bytes)))
 }
 
 /// The last that an agent there said.
@@ -58,7 +82,7 @@ pub fn last_of(ssh: &[String], host: &str, directory: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&said.stdout).trim().to_owned()).filter(|line| !line.is_empty())
 }
 
-/// Removes the directory of an agent that has ended.
+/// Ends the agent of a directory, if it has not ended, and removes the directory.
 ///
 /// # Errors
 /// The machine cannot be reached.
@@ -66,7 +90,14 @@ pub fn remove(ssh: &[String], host: &str, directory: &str) -> Result<(), FleetEr
     if !is_ours(directory) {
         return Ok(());
     }
-    let said = ask(ssh, host, &format!("rm -rf -- {}", shell_word(directory)), "");
+    // Its command line names the directory: nobody else's number is taken for its.
+    let script = format!(
+        "d={}; p=$(cat \"$d/pid\" 2> /dev/null); \
+         if [ -n \"$p\" ] && tr '\\0' ' ' < \"/proc/$p/cmdline\" 2> /dev/null | grep -qF \"$d/\"; then kill \"$p\"; sleep 1; \
+         kill -9 \"$p\" 2> /dev/null; fi; rm -rf -- \"$d\"",
+        shell_word(directory)
+    );
+    let said = ask(ssh, host, &script, "");
     match said {
         Ok(said) if said.status.success() => Ok(()),
         Ok(said) => Err(FleetError::Environment(format!("{host}: {}", last_line(&said)))),
@@ -128,5 +159,7 @@ mod tests {
             assert_eq!(is_ours(directory), directory.ends_with("\n/plimsoll-agent."), "{directory}");
         }
         assert!(is_ours("/tmp/plimsoll-agent.Ab3"));
+        let new = new_directory().unwrap();
+        assert!(is_ours(&new) && new != new_directory().unwrap(), "{new}");
     }
 }

@@ -22,16 +22,16 @@ fn pieces_are_done_by_all_hands_and_each_once() {
             scope.spawn(|| {
                 loop {
                     let Some(length) = left.lock().unwrap().pop() else { return };
-                    *sum.lock().unwrap() += hand.piece(&"x".repeat(length)).unwrap();
+                    *sum.lock().unwrap() += hand.piece(&"x".repeat(length), &|| false).unwrap();
                 }
             });
         }
     });
     assert_eq!(sum.into_inner().unwrap(), (1..=60).sum::<u64>());
-    let why = hands[0].piece("no").unwrap_err();
+    let why = hands[0].piece("no", &|| false).unwrap_err();
     assert_eq!(why, FleetError::Environment("the agent a01: it says no".to_owned()));
     drop(job);
-    let why = hands[0].piece("late").unwrap_err().to_string();
+    let why = hands[0].piece("late", &|| false).unwrap_err().to_string();
     assert!(why.contains("it is not ready for"), "{why}");
 }
 
@@ -45,6 +45,6 @@ fn a_job_that_is_not_understood_is_refused_and_a_lost_agent_is_named() {
     let job = fleet.job("lengths", &|| false).unwrap();
     let mut hands = job.hands(1);
     agents[1].end();
-    let why = hands[1].piece("x").unwrap_err().to_string();
+    let why = hands[1].piece("x", &|| false).unwrap_err().to_string();
     assert!(why.contains("the agent a02"), "{why}");
 }

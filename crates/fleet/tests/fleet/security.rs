@@ -3,7 +3,7 @@
 use crate::scene::{Scene, Script, follow_to_its_end};
 use nkeys::KeyPair;
 use plimsoll_fleet::FleetError;
-use plimsoll_fleet::broker_config::{BrokerConfig, Secured};
+use plimsoll_fleet::broker_config::{BrokerConfig, Secured, TlsFiles};
 use plimsoll_fleet::link::BrokerLink;
 use plimsoll_load::source::LoadSource;
 use plimsoll_plan::broker::BrokerAddress;
@@ -30,8 +30,10 @@ impl Keys {
         let certificates = Certificates::for_hosts(&["localhost"]);
         let public = |name: &str| write_key(directory.path(), name);
         let secured = Secured {
-            certificate: certificates.path("server.pem"),
-            key: certificates.path("server-key.pem"),
+            tls: Some(TlsFiles {
+                certificate: certificates.path("server.pem"),
+                key: certificates.path("server-key.pem"),
+            }),
             coordinator: public("coordinator"),
             agents: agents.iter().map(|name| ((*name).to_owned(), public(name))).collect(),
         };

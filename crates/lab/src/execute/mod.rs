@@ -6,6 +6,7 @@ pub mod resume;
 use crate::error::LabError;
 use crate::fleet;
 use crate::journal::Journal;
+use crate::listening::Listening;
 use crate::options::Options;
 use crate::preflight::{Machine, permission};
 use crate::quiet;
@@ -62,6 +63,7 @@ pub fn execute(
     permission::check(plan, options)?;
     options.login.check(plan)?;
     let estimate = dry_run::estimate(plan, &prospects)?;
+    let listening = Listening::of(plan.fleet.as_ref(), home)?;
     let _lock = PlanLock::take(home, &plan.name, &options.holder)?;
     if quiet::is_needed(plan) {
         quiet::wait(options.wait_quiet, watcher)?;
@@ -71,7 +73,7 @@ pub fn execute(
     for note in machine.notes(plan)? {
         watcher.tell(Event::Lab(LabEvent::Note { text: &note }));
     }
-    let mut runner = TrialRunner::new(home, plan, options, machine, fleet.as_ref());
+    let mut runner = TrialRunner::new(home, plan, options, machine, fleet.as_ref(), listening.as_ref());
     watcher.tell(Event::Lab(lab.planned()));
     let ended = lab.all(&mut runner, watcher);
     let tidied = runner.finish();

@@ -63,6 +63,7 @@ pub fn words(what: &Ask) -> (&'static str, &str) {
         Ask::Script(path) => ("runs this Lua script, which may do whatever you may", path),
         Ask::Program(path) => ("runs as a server this program, which --server does not name", path),
         Ask::Variable(text) => ("sets in the environment of a server", text),
+        Ask::Broker(address) => ("comes with a key to this broker, which --fleet does not name", address),
         Ask::Setting(text) => ("gets a setting that may load code or name a path", text),
     }
 }

@@ -7,6 +7,7 @@ mod action;
 mod crash;
 mod data;
 mod drive;
+mod facts;
 mod flip;
 mod innodb_status;
 pub mod limits;
@@ -18,12 +19,13 @@ mod watchdog;
 
 use crate::error::LabError;
 use crate::journal::Journal;
+use crate::listening::Listening;
 use crate::options::Options;
 use crate::preflight::{Machine, Prepared, confinement, settings};
 use crate::storage_plan;
 use crate::verification::Verifications;
+use facts::facts;
 use flip::SharedServer;
-use jiff::Timestamp;
 use plimsoll_data::starting_data::{self, TrialDirectories};
 use plimsoll_data::target::{DATABASE, OpenTarget};
 use plimsoll_fleet::Fleet;
@@ -39,13 +41,12 @@ use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::flip::obstacle;
 use plimsoll_plan::lab::{Action, Restore, TrialPlan, Variant};
+use plimsoll_record::TrialWriter;
 use plimsoll_record::surroundings::Surroundings;
-use plimsoll_record::{LoadParameters, Parameters, TrialFacts, TrialWriter};
 use plimsoll_server::ServerError;
 use plimsoll_server::snapshot::store::Stored;
 use plimsoll_storage::commit_time::commit_us;
 use plimsoll_watch::Watcher;
-use plimsoll_workloads::chosen::ChosenWorkload;
 use server::ServerSetup;
 use std::time::{Duration, Instant};
 use watch::Watch;
@@ -60,6 +61,8 @@ pub struct TrialRunner<'a> {
     pub ceiling: Option<f64>,
     /// The agents that make its loads; `None` if this process does.
     fleet: Option<&'a Fleet>,
+    /// Where its private servers listen for them, if they are on other machines.
+    listening: Option<&'a Listening>,
     held: Vec<Held>,
     /// When the trial before had ended.
     idle_since: Option<Instant>,
@@ -83,9 +86,10 @@ impl<'a> TrialRunner<'a> {
         options: &'a Options,
         machine: Machine<'a>,
         fleet: Option<&'a Fleet>,
+        listening: Option<&'a Listening>,
     ) -> TrialRunner<'a> {
         let ceiling = crate::calibrate::read(home).map(|found| found.queries_per_second);
-        TrialRunner { home, plan, options, machine, ceiling, fleet, held: Vec::new(), idle_since: None }
+        TrialRunner { home, plan, options, machine, ceiling, fleet, listening, held: Vec::new(), idle_since: None }
     }
 
     /// Does a trial and records it. Any failure in it is its outcome. Where its agents were at a load when the coordinator
@@ -109,6 +113,7 @@ impl<'a> TrialRunner<'a> {
             threads: self.options.threads,
             ceiling: self.ceiling,
             fleet: self.fleet,
+            listening: self.listening,
             collected,
             outcome: TrialOutcome::new(TrialStatus::Failed),
             verifications: Verifications::default(),
@@ -117,6 +122,7 @@ impl<'a> TrialRunner<'a> {
             idle_since: self.idle_since,
             replica: None,
             backup: None,
+            kept: None,
         };
         let ended = self.all_phases(&mut now);
         self.idle_since = Some(Instant::now());
@@ -272,6 +278,7 @@ pub(crate) struct UnderWay<'a> {
     threads: usize,
     ceiling: Option<f64>,
     fleet: Option<&'a Fleet>,
+    listening: Option<&'a Listening>,
     collected: Option<&'a AgreedLoad>,
     outcome: TrialOutcome,
     verifications: Verifications,
@@ -283,6 +290,7 @@ pub(crate) struct UnderWay<'a> {
     idle_since: Option<Instant>,
     replica: Option<crash::Replica>,
     backup: Option<crash::Backup>,
+    kept: Option<crash::KeptData>,
 }
 
 impl UnderWay<'_> {
@@ -322,6 +330,9 @@ impl UnderWay<'_> {
         if self.has_replica() {
             crash::make_primary(&mut settings, build.flavour)?;
         }
+        if let Some(listening) = self.listening {
+            listening.open(&mut settings)?;
+        }
         let setup = ServerSetup {
             directories,
             build,
@@ -330,6 +341,7 @@ impl UnderWay<'_> {
             confinement: confinement(variant, directories),
             stored,
             holder,
+            listening: self.listening,
         };
         let mut shared = match running.take() {
             Some(mut shared) => match self.pause().and_then(|()| self.flip(&mut shared, &setup.settings)) {
@@ -466,28 +478,4 @@ fn mean(before: Option<f64>, after: Option<f64>) -> Option<f64> {
 
 fn is_interrupt(error: &LabError) -> bool {
     matches!(error, LabError::Interrupted | LabError::Server(ServerError::Interrupted { .. }))
-}
-
-fn facts(trial: &TrialPlan, surroundings: Surroundings) -> TrialFacts {
-    let workload = &trial.variant.workload;
-    let params = match ChosenWorkload::new(&workload.kind, &workload.typed(), None) {
-        Ok(chosen) if workload.script.is_none() => chosen.printable(),
-        // A script has options of its own, and storage no parameters of that kind.
-        _ => workload.all_params().into_iter().map(|(name, value)| (name, value.into())).collect(),
-    };
-    TrialFacts {
-        index: trial.index,
-        variant: trial.label.clone(),
-        point: trial.point.label(),
-        round: trial.round,
-        started: Timestamp::now(),
-        parameters: Parameters::Load(Box::new(LoadParameters {
-            workload: workload.name(),
-            params,
-            point: trial.point,
-            seed: trial.seed,
-            trial: Some(trial.clone()),
-            surroundings,
-        })),
-    }
 }

@@ -1,6 +1,6 @@
 //! A crash under load, and the time until the server answers again.
 
-use super::innodb_status::innodb_status;
+use super::innodb_status::redo_bytes;
 use super::watchdog::Victim;
 use super::{ServerSetup, UnderWay, limits};
 use crate::adapter::WorkloadAdapter;
@@ -113,7 +113,7 @@ impl Watcher for Killer<'_> {
         if of_the_load {
             self.seconds += 1;
             if self.seconds == KILLED_AFTER {
-                self.redo_bytes = innodb_status(&self.endpoint).and_then(|status| redo_bytes(&status));
+                self.redo_bytes = redo_bytes(&self.endpoint);
                 self.victim.kill();
             }
         }
@@ -121,30 +121,5 @@ impl Watcher for Killer<'_> {
 
     fn interrupted(&self) -> bool {
         self.inner.interrupted()
-    }
-}
-
-/// Redo since the last checkpoint, from the section LOG of SHOW ENGINE INNODB STATUS: what a recovery would have
-/// to read (MySQL Reference Manual, "InnoDB Standard Monitor and Lock Monitor Output").
-fn redo_bytes(status: &str) -> Option<u64> {
-    let number = |name: &str| {
-        let line = status.lines().find_map(|line| line.trim_start().strip_prefix(name))?;
-        line.trim().parse::<u64>().ok()
-    };
-    number("Log sequence number")?.checked_sub(number("Last checkpoint at")?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn redo_is_what_came_after_the_last_checkpoint() {
-        let mariadb = "---\nLOG\n---\nLog sequence number 5000\nLog flushed up to   4990\nPages flushed up to 4000\n\
-                       Last checkpoint at  1200\n";
-        let mysql =
-            "Log sequence number          5000\nLog buffer assigned up to    5000\nLast checkpoint at           1200\n";
-        assert_eq!((redo_bytes(mariadb), redo_bytes(mysql)), (Some(3800), Some(3800)));
-        assert_eq!(redo_bytes("Log sequence number 5000\n"), None);
     }
 }

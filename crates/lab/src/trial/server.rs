@@ -7,6 +7,7 @@ use super::watch::Watch;
 use super::watchdog::Victim;
 use crate::adapter::{WithWorkload, look_at_tables, with_chosen};
 use crate::error::LabError;
+use crate::listening::Listening;
 use crate::options::Options;
 use crate::planned_script;
 use crate::telemetry::Collectors;
@@ -48,6 +49,8 @@ pub struct ServerSetup<'s> {
     pub holder: &'s str,
     /// What the data were restored from, if from a dataset.
     pub stored: Option<&'s Stored>,
+    /// Where it listens for agents on other machines, if it does.
+    pub listening: Option<&'s Listening>,
 }
 
 /// A server that answers, and when its process was started.
@@ -73,6 +76,10 @@ impl ServerSetup<'_> {
         watch.watchdog.guard(Victim::of(&server));
         let mut target = OpenTarget::of_server(server, self.settings.clone(), database)?;
         target.lane = self.directories.lane.clone();
+        if let Some(listening) = self.listening {
+            listening.let_in(&mut target)?;
+            target.listens = Some(listening.address.clone());
+        }
         Ok(Started { target, since: since.unwrap_or_else(Instant::now) })
     }
 }

@@ -2,7 +2,8 @@
 
 use plimsoll_model::FaultKind;
 use plimsoll_model::crash::{CopyFacts, CrashCell, CrashEnd, CrashOutcome};
-use plimsoll_model::lab::TrialStatus;
+use plimsoll_model::durability::Risks;
+use plimsoll_model::lab::{Recovery, TrialStatus};
 use plimsoll_model::number::{number, short, whole_percent};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::Variant;
@@ -12,9 +13,10 @@ use plimsoll_stats::share::share;
 /// By variant, then by fault, as the plan has them.
 pub(super) fn cells(plan: &LabPlan, ended: &[EndedTrial]) -> Vec<CrashCell> {
     let Some(rules) = &plan.crash else { return Vec::new() };
+    let allowed: Risks = plan.trials.allow.iter().copied().collect();
     let of = |variant: &Variant| {
-        let name = variant.name.clone();
-        rules.faults.iter().map(move |fault| cell(&name, *fault, ended))
+        let (name, allowed) = (variant.name.clone(), allowed.clone());
+        rules.faults.iter().map(move |fault| CrashCell { allowed: allowed.clone(), ..cell(&name, *fault, ended) })
     };
     plan.variants.iter().flat_map(of).collect()
 }
@@ -27,11 +29,9 @@ fn cell(variant: &str, fault: FaultKind, ended: &[EndedTrial]) -> CrashCell {
     let crashes: Vec<&CrashOutcome> = trials.iter().filter_map(|of| of.outcome.crash.as_ref()).collect();
     let count = |is_meant: &dyn Fn(&CrashOutcome) -> bool| crashes.iter().filter(|of| is_meant(of)).count();
     let losing = count(&CrashOutcome::loses);
-    let mut seconds: Vec<f64> = crashes.iter().filter(|of| of.loses()).filter_map(|of| of.lost_seconds).collect();
-    seconds.sort_by(f64::total_cmp);
-    let mut recoveries: Vec<f64> =
-        trials.iter().filter_map(|of| of.outcome.recovery.as_ref()).map(|recovery| recovery.seconds).collect();
-    recoveries.sort_by(f64::total_cmp);
+    let seconds = sorted(crashes.iter().filter(|of| of.loses()).filter_map(|of| of.lost_seconds));
+    let recoveries: Vec<&Recovery> = trials.iter().filter_map(|of| of.outcome.recovery.as_ref()).collect();
+    let redo = recoveries.iter().filter_map(|recovery| recovery.redo_bytes).map(|bytes| bytes as f64);
     CrashCell {
         variant: variant.to_owned(),
         fault,
@@ -50,8 +50,12 @@ fn cell(variant: &str, fault: FaultKind, ended: &[EndedTrial]) -> CrashCell {
         not_started: count(&|of| of.end != CrashEnd::Answered),
         torn: count(&|of| of.is_torn),
         damaged: count(&CrashOutcome::damages),
-        recovery_seconds: middle(&recoveries),
+        recovery_seconds: middle(&sorted(recoveries.iter().map(|recovery| recovery.seconds))),
+        redo_bytes: middle(&sorted(redo)),
+        full_seconds: middle(&sorted(crashes.iter().filter_map(|of| of.full_seconds))),
+        kept: count(&|of| of.kept.is_some()),
         risks: trials.iter().flat_map(|of| &of.outcome.risks).copied().collect(),
+        allowed: Risks::new(),
         semi_synchronous: count(&|of| of.replica.is_some_and(|replica| replica.semi_synchronous)) > 0,
         copy_seconds: of_copies(&crashes, |copy| Some(copy.seconds)),
         copy_throughput: of_copies(&crashes, |copy| {
@@ -62,9 +66,13 @@ fn cell(variant: &str, fault: FaultKind, ended: &[EndedTrial]) -> CrashCell {
 
 /// The median over all online copies.
 fn of_copies(crashes: &[&CrashOutcome], value: impl Fn(&CopyFacts) -> Option<f64>) -> Option<f64> {
-    let mut values: Vec<f64> = crashes.iter().filter_map(|of| value(of.copy.as_ref()?)).collect();
-    values.sort_by(f64::total_cmp);
-    middle(&values)
+    middle(&sorted(crashes.iter().filter_map(|of| value(of.copy.as_ref()?))))
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted
 }
 
 /// The median of sorted values.
@@ -164,7 +172,7 @@ fn in_some(cell: &CrashCell, count: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::Estimate;
+    use plimsoll_model::{Class, Estimate};
     use plimsoll_report::lab::crashes::table;
     use plimsoll_report::table::Mark;
 
@@ -201,7 +209,11 @@ mod tests {
             torn: 0,
             damaged: 0,
             recovery_seconds: Some(1.5),
+            redo_bytes: Some(2_000_000.0),
+            full_seconds: Some(0.4),
+            kept: 0,
             risks: Default::default(),
+            allowed: Default::default(),
             semi_synchronous: false,
             copy_seconds: None,
             copy_throughput: None,
@@ -251,5 +263,9 @@ mod tests {
     fn a_promise_that_is_broken_is_marked() {
         let table = table(&[cell(FaultKind::Power, 0), cell(FaultKind::Power, 20)]);
         assert_eq!((table.mark(0), table.mark(1)), (None, Some(Mark::Differs)));
+        let allowed = CrashCell { allowed: Risks::from([Class::D1]), ..cell(FaultKind::Power, 20) };
+        assert!(!allowed.breaks_its_promise(), "somebody said that it may");
+        let killed = CrashCell { allowed: Risks::from([Class::D1]), ..cell(FaultKind::Kill, 20) };
+        assert!(killed.breaks_its_promise(), "that allows what a machine loses, and not what a server does");
     }
 }

@@ -129,6 +129,9 @@ pub struct CrashRules {
     pub trials: u32,
     /// A fault comes in the second half of this time under load, at a moment that is drawn for each.
     pub load_seconds: f64,
+    /// The data of trials in which something was lost or damaged are kept as the fault left them.
+    #[serde(default)]
+    pub keep: bool,
     /// A fault of an earlier recording, which is repeated as it was. No plan file says so, but whoever repeats it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<PlannedFault>,

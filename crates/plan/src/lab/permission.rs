@@ -5,6 +5,7 @@
 //! environment variables. Everything else that it names needs permission, line by line.
 
 use super::{Action, LabPlan, PlannedScript, Restore, Setting, Where};
+use crate::broker::BrokerAddress;
 use crate::knowledge::is_allowed;
 use crate::target::Target;
 use plimsoll_model::secrets::is_secret;
@@ -37,6 +38,8 @@ const VARIABLES: [&str; 13] = [
 pub struct Given {
     /// `--server`.
     pub server: Option<String>,
+    /// The broker of `--fleet`, or of the fleet that was begun here.
+    pub broker: Option<BrokerAddress>,
 }
 
 impl Given {
@@ -71,6 +74,8 @@ pub enum Ask {
     Variable(String),
     /// To start a server with this, `name = value`.
     Setting(String),
+    /// To have the load made by agents at this broker, to whom we prove who we are.
+    Broker(String),
 }
 
 impl Ask {
@@ -92,6 +97,12 @@ impl LabPlan {
         for collector in &self.collectors {
             let of = format!("collector `{}`", collector.name);
             asking.add(&collector.at, &of, Ask::Command(collector.command.clone()));
+        }
+        if let Some(fleet) = self.fleet.as_ref().filter(|fleet| given.broker.as_ref() != Some(&fleet.broker)) {
+            // One without a key is on this machine, and learns nothing of us.
+            let at = Where { file: self.file.clone(), line: 1 };
+            let key = fleet.broker.key().map(|_| Ask::Broker(fleet.broker.to_string()));
+            key.into_iter().for_each(|ask| asking.add(&at, "`[fleet]`", ask));
         }
         for variant in &self.variants {
             let name = &variant.name;
@@ -224,7 +235,7 @@ mod tests {
         }
         let evil = "server.build = \"./evil/mysqld\"";
         assert_eq!(asked(evil, &none), ["p 3: `build` of `base`: Program(\"./evil/mysqld\")"]);
-        assert!(asked(evil, &Given { server: Some("./evil/mysqld".to_owned()) }).is_empty());
+        assert!(asked(evil, &Given { server: Some("./evil/mysqld".to_owned()), ..Given::default() }).is_empty());
         let rung = "[[rung]]\nname = \"r\"\nbuild = \"/x/mysqld\"\n";
         assert_eq!(asked(rung, &none), ["p 5: `build` of rung `r`: Program(\"/x/mysqld\")"]);
     }

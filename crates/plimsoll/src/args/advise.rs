@@ -1,6 +1,6 @@
 //! `plimsoll advise`.
 
-use super::{Params, TargetArgs, duration};
+use super::{Params, TargetArgs, class, duration};
 use clap::{Args, ValueEnum, ValueHint};
 use plimsoll_model::Class;
 use plimsoll_model::advice::Severity;
@@ -117,13 +117,6 @@ pub struct MeasureArgs {
     pub allow_commands: bool,
     #[command(flatten)]
     pub params: Params,
-}
-
-fn class(text: &str) -> Result<Class, String> {
-    Class::named(text).ok_or_else(|| {
-        let names: Vec<&str> = Class::ALL.iter().map(|class| class.name()).collect();
-        format!("accepted is one of {}", names.join(", "))
-    })
 }
 
 /// The severities that are worth failing for.

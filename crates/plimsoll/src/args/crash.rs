@@ -1,8 +1,8 @@
 //! `plimsoll crash`.
 
-use super::{Params, duration, server};
+use super::{Params, class, duration, server};
 use clap::{Args, ValueHint};
-use plimsoll_model::FaultKind;
+use plimsoll_model::{Class, FaultKind};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ storage server is gone for seconds), replica (the link to a replica is cut, the 
   plimsoll crash --faults replica --set rpl_semi_sync_master_enabled=ON --server mariadb
   plimsoll crash --faults backup --lane xfs --trials 5
   plimsoll crash --workload tpcc --warehouses 2 --config-file /etc/mysql/my.cnf
+  plimsoll crash --faults torn --set innodb_doublewrite=OFF --keep
   plimsoll crash --repeat crash-ledger --trial 17 --trials 5
   plimsoll crash --faults power --plan durability.toml      write the plan; add variants to it, and run it with `plimsoll lab`
 
@@ -61,6 +62,13 @@ pub struct CrashArgs {
     /// The server: auto, mariadb, mysql, or the path of a server binary.
     #[arg(long, value_name = "SERVER", value_parser = server)]
     pub server: Option<String>,
+    /// Classes whose losses are accepted, although the settings promise otherwise: d1 for storage that is known to forget the last
+    /// second. A list, or repeated.
+    #[arg(long, value_delimiter = ',', value_parser = class, value_name = "CLASS")]
+    pub allow: Vec<Class>,
+    /// Keep the data of trials in which something was lost or damaged, as the fault left them, with the recording.
+    #[arg(long)]
+    pub keep: bool,
     /// Give the option file permission to load code and to name paths, as for `plimsoll lab`.
     #[arg(long)]
     pub allow_commands: bool,

@@ -2,9 +2,10 @@
 
 use super::duration;
 use clap::{Args, Subcommand, ValueHint};
-use plimsoll_fleet::own::{AgentNames, ListenAddress};
+use plimsoll_fleet::own::AgentNames;
 use plimsoll_plan::allowed_target::AllowedTarget;
 use plimsoll_plan::broker::BrokerAddress;
+use plimsoll_plan::listen::ListenAddress;
 use plimsoll_plan::plan::FleetPlan;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +21,7 @@ Exit codes: 0 it was told to leave; 2 wrong arguments; 3 the broker cannot be re
 pub const FLEET_HELP: &str = "\
 To try it on this machine:
   plimsoll fleet up --local 4
-  plimsoll run oltp_read_only --connections 16 --fleet nats://127.0.0.1:PORT
+  plimsoll run oltp_read_only --connections 16 --fleet URL     the address that `up` has printed
   plimsoll fleet down";
 
 /// Who makes a load.
@@ -45,6 +46,7 @@ impl FleetOptions {
             broker: broker.clone(),
             agents: self.agents.map(usize::from),
             tolerate_lost: usize::from(self.tolerate_lost),
+            listen: None,
         })
     }
 }
@@ -64,6 +66,10 @@ pub struct AgentArgs {
     /// Option file; its [client] section has the password, and how connections are protected.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub defaults_file: Option<PathBuf>,
+    /// Option file with the login that `fleet up` made for the private servers of labs, which it may then load: each proves with a
+    /// certificate of the fleet's own authority that it is one.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub lab_login: Option<PathBuf>,
     /// Keep what loads tell on this machine even after it has been recorded.
     #[arg(long)]
     pub keep_spools: bool,
@@ -108,7 +114,12 @@ pub struct UpArgs {
     #[arg(long, value_name = "HOST:PORT", value_parser = ListenAddress::parse, conflicts_with_all = ["local", "fleet"])]
     pub listen: Option<ListenAddress>,
     /// The command that reaches them.
-    #[arg(long, value_name = "COMMAND", default_value = "ssh -o BatchMode=yes", requires = "hosts")]
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        default_value = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5",
+        requires = "hosts"
+    )]
     pub ssh: String,
     /// What Plimsoll is called there.
     #[arg(long, value_name = "PATH", default_value = "plimsoll", requires = "hosts")]

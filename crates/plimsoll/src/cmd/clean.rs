@@ -1,5 +1,6 @@
 //! `plimsoll clean`: removes what an interrupted run left behind.
 
+use super::fleet::at_work;
 use super::{DONE, ENVIRONMENT};
 use crate::args::CleanArgs;
 use crate::terminal;
@@ -8,13 +9,21 @@ use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::own_lanes;
 use plimsoll_lanes::Lanes;
+use plimsoll_model::number::counted;
 use plimsoll_server::registry;
 use plimsoll_storage::place;
 
 pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     Lanes::of(home.path()).reunite();
-    let of_fleet = OwnPlace::of(home.path()).end().map_err(LabError::from)?;
+    let fleet = OwnPlace::of(home.path());
+    let (of_fleet, fleet_left) = match at_work(&fleet) {
+        Some(trial) => (Vec::new(), Some(format!("a fleet whose agents have the load of {trial}"))),
+        None => match fleet.end() {
+            Ok(ended) => (ended, None),
+            Err(error) => (Vec::new(), Some(format!("a fleet: {error}"))),
+        },
+    };
     let mut servers = registry::clean(&home);
     let (files, unremoved) = place::clean(home.path()).map_err(LabError::from)?;
     let (of_labs, in_use) = own_lanes::clean(home.path())?;
@@ -30,7 +39,8 @@ pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
     cleaned.extend(files.iter().map(|path| format!("removed {}", path.display())));
     cleaned.extend(of_labs.iter().map(|name| format!("took down the lane {name}, which a lab had built")));
     cleaned.extend(lanes.iter().map(|name| format!("took down what was left of the lane {name}")));
-    let mut left: Vec<String> = servers.left.iter().map(ToString::to_string).collect();
+    let mut left: Vec<String> = fleet_left.into_iter().collect();
+    left.extend(servers.left.iter().map(ToString::to_string));
     left.extend(unremoved.iter().map(ToString::to_string));
     left.extend(standing.iter().map(ToString::to_string));
     left.extend(in_use.iter().map(ToString::to_string));
@@ -38,6 +48,14 @@ pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
     left.iter().for_each(|why| terminal::note(&format!("left alone: {why}")));
     if cleaned.is_empty() && left.is_empty() {
         terminal::note("nothing to clean");
+    }
+    let kept = fleet.kept();
+    if kept > 0 {
+        terminal::note(&format!(
+            "what agents told of {} is kept in {}; what no lab that is resumed needs can be removed",
+            counted(kept as f64, "load"),
+            fleet.spools().display()
+        ));
     }
     Ok(if left.is_empty() { DONE } else { ENVIRONMENT })
 }

@@ -61,7 +61,7 @@ pub fn run(args: &CrashArgs) -> anyhow::Result<u8> {
     };
     let options = Options {
         allow_commands: args.allow_commands,
-        given: Given { server: args.server.clone() },
+        given: Given { server: args.server.clone(), ..Given::default() },
         holder: "plimsoll crash".to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         threads: 2,
@@ -91,8 +91,15 @@ fn again(home: &Home, args: &CrashArgs, recording: &str, number: u32) -> anyhow:
     let plan = plan_to_repeat(&view.directory)?;
     let rules = plan.crash.clone().ok_or_else(|| refused("the plan has no faults"))?;
     let again = PlannedFault { after_commits: Some(crash.after_commits), load_seed: Some(planned.seed), ..fault };
-    let crash = CrashRules { faults: vec![fault.kind], trials: args.trials, again: Some(again), ..rules };
-    let trials = TrialRules { rounds: 0, stopping: None, ..plan.trials.clone() };
+    let crash = CrashRules {
+        faults: vec![fault.kind],
+        trials: args.trials,
+        keep: args.keep || rules.keep,
+        again: Some(again),
+        ..rules
+    };
+    let allow = [&plan.trials.allow[..], &args.allow].concat();
+    let trials = TrialRules { rounds: 0, stopping: None, allow, ..plan.trials.clone() };
     let title = format!("trial {number} of {} again", plan.title.as_ref().unwrap_or(&plan.name));
     Ok(LabPlan { variants: vec![planned.variant.clone()], crash: Some(crash), trials, title: Some(title), ..plan })
 }
@@ -124,12 +131,14 @@ fn draft(args: &CrashArgs) -> anyhow::Result<PlanDraft> {
         warmup: WARMUP.to_owned(),
         measure_seconds: args.time.as_secs_f64(),
         noisy_host: true,
-        allow: Vec::new(),
-        asks: DraftAsks::Crash {
+        allow: args.allow.clone(),
+        asks: DraftAsks::Crash(CrashRules {
             faults: args.faults.clone(),
             trials: args.trials,
             load_seconds: args.load.as_secs_f64(),
-        },
+            keep: args.keep,
+            again: None,
+        }),
     })
 }
 
@@ -178,6 +187,11 @@ fn show(args: &CrashArgs, finished: Finished) -> anyhow::Result<u8> {
         }
     };
     terminal::note(&format!("recording: {}", recording.display()));
+    let kept: usize = summary.crashes.iter().map(|cell| cell.kept).sum();
+    if kept > 0 {
+        let (trials, place) = (counted(kept as f64, "trial"), recording.join("trials/*/kept"));
+        terminal::note(&format!("data of {trials} as the fault left them: {}", place.display()));
+    }
     match recorded(&recording) {
         Ok(recorded) => tell_page(&recording, &recorded),
         Err(error) => terminal::note(&format!("the recording cannot be read: {error:#}")),

@@ -41,11 +41,12 @@ pub fn run(args: FleetArgs) -> anyhow::Result<u8> {
 /// Starts a broker and agents, and prints its address.
 fn up(place: &OwnPlace, args: UpArgs) -> anyhow::Result<()> {
     let progress = Progress::new(0)?;
+    let here = (1..=args.local.unwrap_or_default()).map(|number| format!("a{number}"));
     let of_others = args.names.iter().flat_map(|names| names.0.iter().cloned());
-    let names: Vec<String> = args.hosts.iter().map(|host| name_of(host)).chain(of_others).collect();
-    let mut own = match &args.listen {
-        Some(listen) => place.begin_elsewhere(listen, &names),
-        None => place.begin(args.fleet.as_ref()),
+    let names: Vec<String> = here.chain(args.hosts.iter().map(|host| name_of(host))).chain(of_others).collect();
+    let mut own = match &args.fleet {
+        Some(address) => place.begin_at(address),
+        None => place.begin(args.listen.as_ref(), &names),
     }
     .map_err(LabError::from)?;
     let begun = begin_agents(place, &mut own, &args).and_then(|()| wait_for(place, &own, args.within, &progress));
@@ -56,7 +57,7 @@ fn up(place: &OwnPlace, args: UpArgs) -> anyhow::Result<()> {
     if !args.names.is_empty() {
         let (keys, directory) = (counted(names.len() as f64, "key"), place.keys());
         terminal::note(&format!(
-            "{keys} and ca.pem in {}; start `plimsoll agent --fleet 'tls://HOST:PORT?key=NAME.nk&ca=ca.pem' --name NAME` with each",
+            "{keys}, ca.pem and lab.cnf in {}; start `plimsoll agent --fleet 'tls://HOST:PORT?key=NAME.nk&ca=ca.pem' --name NAME --lab-login lab.cnf` with each",
             directory.display()
         ));
     }
@@ -106,8 +107,15 @@ fn wait_for(place: &OwnPlace, own: &OwnFleet, within: Duration, progress: &Progr
     Ok(())
 }
 
+/// The trial whose load an agent of our own fleet has, if one has.
+pub fn at_work(place: &OwnPlace) -> Option<String> {
+    let own = place.read().ok().flatten()?;
+    let members = joined(own.address).ok()?.roll_call().ok()?;
+    members.into_iter().find_map(|member| member.hello.trial)
+}
+
 fn joined(broker: BrokerAddress) -> anyhow::Result<Fleet> {
-    let plan = FleetPlan { broker, agents: None, tolerate_lost: 0 };
+    let plan = FleetPlan { broker, agents: None, tolerate_lost: 0, listen: None };
     join(Some(&plan))?.ok_or_else(|| LabError::Refused("no broker is named".to_owned()).into())
 }
 

@@ -13,6 +13,7 @@ use crate::terminal::{self, Progress};
 use plimsoll_analysis::find::latest;
 use plimsoll_analysis::{reach, replay};
 use plimsoll_data::text_file;
+use plimsoll_fleet::own::OwnPlace;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::execute::dry_run::dry_run;
@@ -51,7 +52,8 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     if resume.is_none() {
         limit_rounds(args, &mut plan)?;
     }
-    let given = Given { server: args.server.clone() };
+    let own = OwnPlace::of(home.path()).read().map_err(LabError::from)?.map(|own| own.address);
+    let given = Given { server: args.server.clone(), broker: args.fleet.fleet.clone().or(own) };
     let of_pilot = args.plan.as_deref().filter(|_| args.pilot).map(|path| pilot(path, args, &plan)).transpose()?;
     if args.dry_run {
         return only_say(args, &home, &plan, &given);

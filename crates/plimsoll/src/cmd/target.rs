@@ -37,10 +37,14 @@ pub fn spec_of(args: &TargetArgs, named: Option<&String>, holder: &str) -> anyho
 
 /// The `[client]` section of the option file that `--defaults-file` names.
 pub fn client(file: Option<&Path>) -> anyhow::Result<Option<ClientSection>> {
-    let Some(path) = file else { return Ok(None) };
+    file.map(|path| client_of("--defaults-file", path)).transpose()
+}
+
+/// That of the option file which an option of this name names.
+pub fn client_of(option: &str, path: &Path) -> anyhow::Result<ClientSection> {
     let text = text_file::read_utf8(path)
-        .map_err(|problem| LabError::Refused(format!("--defaults-file {}: {problem}", path.display())))?;
-    Ok(Some(defaults::parse(&text, &path.display().to_string())?))
+        .map_err(|problem| LabError::Refused(format!("{option} {}: {problem}", path.display())))?;
+    Ok(defaults::parse(&text, &path.display().to_string())?)
 }
 
 /// What the URL leaves open is taken from the option file.

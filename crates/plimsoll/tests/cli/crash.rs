@@ -75,6 +75,7 @@ fn what_cannot_be_is_refused_before_anything_is_started() {
         ("crash --faults server-power --lane iscsi", vec!["device=", "accepted are"]),
         ("crash --faults power,cut", vec!["power", "ext4,device=volatile"]),
         ("crash --trials 0", vec!["0", "10000"]),
+        ("crash --allow d9", vec!["d9", "d0, a, i, d1"]),
     ] {
         plimsoll(line).refuses(2, &texts);
     }
@@ -85,7 +86,12 @@ fn what_cannot_be_is_refused_before_anything_is_started() {
 fn a_plan_is_written_and_says_what_it_would_do() {
     let Some(lab) = Lab::mariadb() else { return };
     let path = lab.home().join("crash.toml");
-    lab.does(&format!("crash --faults kill --trials 3 --set sync_binlog=0 --plan {}", path.display()));
+    lab.does(&format!(
+        "crash --faults kill --trials 3 --set sync_binlog=0 --keep --allow d1,d2 --plan {}",
+        path.display()
+    ));
+    let text = std::fs::read_to_string(&path).expect("it was written");
+    assert!(text.contains("keep = true") && text.contains("allow = [\"d1\", \"d2\"]"), "{text}");
     let told = lab.does(&format!("lab {} --dry-run", path.display())).out;
     assert!(told.contains("base/kill") && told.contains("sync_binlog"), "{told}");
 }
@@ -99,6 +105,33 @@ fn a_kill_loses_nothing_that_was_flushed() {
     assert!(cell(&summary, "kill")["acknowledged"].as_u64().expect("commits") > 10, "{summary}");
     let answer = summary["headline"].as_str().expect("an answer");
     assert!(answer.contains("lost 0 of") && answer.contains("at most 78 %"), "{answer}");
+    lab.leaves_nothing();
+}
+
+#[test]
+fn data_are_kept_as_a_fault_left_them_where_something_was_lost() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let line = "crash --faults kill --trials 2 --connections 4 --rows 5000 --load 2s --time 1s --keep --json";
+    let kept_of = |settings: &str| -> Vec<(bool, bool)> {
+        lab.ends(&format!("{line} {settings}")).exits(0);
+        let recording = lab.recordings().pop().expect("a recording");
+        let trials =
+            std::fs::read_dir(recording.join("trials")).expect("trials").map(|entry| entry.expect("an entry").path());
+        let of_trial = |trial: std::path::PathBuf| {
+            let outcome = std::fs::read(trial.join("outcome.json")).ok()?;
+            let outcome: Value = serde_json::from_slice(&outcome).expect("JSON");
+            let crash = outcome.get("crash").filter(|crash| !crash.is_null())?;
+            let has_data = trial.join("kept/1/data/ibdata1").is_file();
+            assert_eq!(crash.get("kept").is_some(), has_data, "{crash}");
+            Some((crash["lost"] != 0, has_data))
+        };
+        trials.filter_map(of_trial).collect()
+    };
+    assert_eq!(kept_of(""), [(false, false), (false, false)]);
+    // Its last flush is up to a second old, and never that of the last commit twice.
+    let of_relaxed = kept_of("--set innodb_flush_log_at_trx_commit=0");
+    assert!(of_relaxed.iter().all(|(loses, is_kept)| loses == is_kept), "{of_relaxed:?}");
+    assert!(of_relaxed.contains(&(true, true)), "{of_relaxed:?}");
     lab.leaves_nothing();
 }
 
@@ -180,6 +213,10 @@ fn what_was_not_flushed_is_lost_at_a_power_cut_and_nothing_else_is() {
         for fault in ["kill", "power", "torn", "reorder"] {
             assert_eq!(losses(&safe, fault), (0, 3), "{fault}: {safe}");
             assert_eq!(cell(&safe, fault)["damaged"], 0, "{fault}: {safe}");
+        }
+        let cells = safe["crashes"].as_array().expect("faults");
+        for known in ["full_seconds", "redo_bytes"] {
+            assert!(cells.iter().any(|cell| cell[known].is_number()), "{known} is known of none of twelve: {safe}");
         }
         // A flush of its own comes once a second; of three cuts one may follow it closely.
         let relaxed = powered.crashes("--faults kill,power --trials 3 --set innodb_flush_log_at_trx_commit=2", 0);

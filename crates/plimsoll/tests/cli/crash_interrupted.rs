@@ -5,6 +5,7 @@ use crate::crash::powered;
 use crate::harness::{Done, Lab, Running, alive};
 use crate::lanes::nothing_is_left_of;
 use plimsoll_load::seed::Rng;
+use plimsoll_testkit::servers;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -134,17 +135,33 @@ const LATEST_MS: u64 = 4_000;
 #[ignore = "kills, mounts; make test-all"]
 fn a_crash_that_is_killed_leaves_nothing_that_clean_does_not_remove() {
     let Some(powered) = powered(Lab::mariadb) else { return };
-    let lab = &powered.lab;
+    is_killed(&powered.lab, "kill,power", &KILLED_AFTER, LATEST_MS);
+}
+
+#[test]
+#[ignore = "kills, mounts, and has a storage server; make test-all"]
+fn a_crash_that_is_killed_while_its_storage_server_restarts_leaves_nothing_either() {
+    let Some(powered) = powered(Lab::mariadb) else { return };
+    if !Path::new("/usr/bin/ganesha.nfsd").exists() {
+        servers::skip("NFS-Ganesha is missing: apt-get install nfs-ganesha nfs-ganesha-vfs rpcbind");
+        return;
+    }
+    // The fault comes after half a second at the earliest, the server is away for seconds, and killed three seconds later.
+    is_killed(&powered.lab, "server-power", &[ROUNDS; 4], 2 * LATEST_MS);
+}
+
+/// Kills `plimsoll crash` at random moments after so many of its trials, and cleans up each time.
+fn is_killed(lab: &Lab, faults: &str, after: &[usize], latest_ms: u64) {
     let seed = RandomState::new().build_hasher().finish();
     println!("seed of the kills: {seed}");
     let mut random = Rng::new(seed, 0, 0);
-    for ended in KILLED_AFTER {
+    for ended in after.iter().copied() {
         let before = lab.recordings().len();
-        let mut running = lab.begins(&format!("crash --faults kill,power --trials 4 {SHORT}"));
+        let mut running = lab.begins(&format!("crash --faults {faults} --trials 4 {SHORT}"));
         running.wait_for("so many trials", || {
             ended == 0 || lab.recordings().get(before).is_some_and(|recording| outcomes(recording).len() >= ended)
         });
-        let pause = Duration::from_millis(random.between(0, LATEST_MS));
+        let pause = Duration::from_millis(random.between(0, latest_ms));
         thread::sleep(pause);
         running.kill();
         let when = format!("killed {pause:?} after {ended} trials had ended");

@@ -118,6 +118,15 @@ fn a_fleet_is_begun_asked_and_ended() {
     assert!(!crate::harness::alive(pid));
     run(plimsoll(lab.home(), "fleet down")).exits(0).tells(&["no fleet was begun here"]);
     run(plimsoll(lab.home(), "fleet status")).refuses(2, &["no fleet was begun here", "fleet up"]);
+    let spools = lab.home().join("fleet/spools");
+    fs::create_dir_all(&spools).expect("it can be made");
+    fs::write(spools.join("t-1.7.jsonl"), "").expect("it can be written");
+    run(plimsoll(lab.home(), "clean")).exits(0).tells(&[
+        "told of 1 load",
+        &spools.display().to_string(),
+        "nothing to clean",
+    ]);
+    assert!(spools.join("t-1.7.jsonl").exists());
 }
 
 #[test]
@@ -136,6 +145,22 @@ fn what_a_fleet_cannot_do_is_refused_before_anything_is_started() {
     let text = "name = \"x\"\n[workload]\nkind = \"ledger\"\n[crash]\n[fleet]\nbroker = \"nats://127.0.0.1:1\"\n";
     fs::write(&plan, text).expect("a plan can be written");
     refuses(&format!("lab {}", plan.display()), &["[crash] cannot go with [fleet]"]);
+    for (listen, texts) in [
+        ("db", &["fleet.listen", "HOST:PORT"][..]),
+        ("db:13306", &["fleet.listen", "private servers", "has a target"][..]),
+    ] {
+        let text = format!(
+            "name = \"x\"\n[server]\ntarget = \"mysql://db1/\"\n[workload]\nkind = \"oltp_read_only\"\n[fleet]\nbroker = \
+             \"nats://127.0.0.1:1\"\nlisten = \"{listen}\"\n[trials]\nrestore = \"none\"\n"
+        );
+        fs::write(&plan, text).expect("a plan can be written");
+        refuses(&format!("lab {}", plan.display()), texts);
+    }
+    let login = home.path().join("lab.cnf");
+    fs::write(&login, "[client]\nuser = a\n").expect("it can be written");
+    let agent =
+        format!("agent --fleet nats://127.0.0.1:1 --name a1 --allow-target private --lab-login {}", login.display());
+    refuses(&agent, &["--lab-login", "has no ca="]);
 }
 
 #[test]
@@ -197,6 +222,26 @@ fn an_agent_that_is_killed_is_lost_and_named_and_one_that_was_stopped_is_not() {
     let since = Instant::now();
     running.end().exits(3).tells(&["the agent a2 is lost", "no heartbeat either"]);
     assert!(since.elapsed() < Duration::from_secs(500), "it does not go on to the end");
+}
+
+#[test]
+fn each_second_of_a_load_that_ends_by_events_is_recorded_once() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.up("");
+    lab.does("load oltp_read_only --table-size 1000");
+    let Some(fleet) = Fleet::up(&lab, 3) else { return };
+    // Each of the six loops ends its window by itself, at a moment of its own.
+    fleet.does("run oltp_read_only --connections 12 --loops 2 --events 900 --agents 3");
+    let recording = lab.recordings().pop().expect("a recording");
+    let trial = fs::read_dir(recording.join("trials")).expect("trials").flatten().next().expect("a trial");
+    let series = fs::read_to_string(trial.path().join("intervals.ndjson")).expect("it is recorded");
+    let seconds: Vec<Value> = series.lines().skip(1).map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let measured: Vec<&Value> = seconds.iter().filter(|second| second["phase"] == "measure").collect();
+    let ends: std::collections::BTreeSet<u64> =
+        measured.iter().map(|second| second["t_ns"].as_u64().expect("a time")).collect();
+    assert_eq!(ends.len(), measured.len(), "{series}");
+    let counted: u64 = seconds.iter().map(|second| second["transactions"].as_u64().expect("a count")).sum();
+    assert_eq!(counted, 900, "{series}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! docs/fleet.md shows is what is run here.
 
 use crate::documents;
+use crate::drop_in_recordings::texts;
 use crate::fleet::plimsoll;
 use crate::harness::{Done, Lab, begin, run};
 use k8s_openapi::api::batch::v1::Job;
@@ -13,6 +14,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// `HOST:PORT` that nobody listens at.
@@ -291,29 +293,40 @@ fn an_array_job_of_slurm_is_a_fleet() {
     );
 }
 
+/// How many of them this process has made.
+static MADE: AtomicUsize = AtomicUsize::new(0);
+
 /// A machine as far as the network goes: a namespace with one link to this one.
 struct Apart {
     name: String,
-    here: &'static str,
+    /// Where it reaches this machine, and others like it do.
+    here: String,
 }
 
 impl Apart {
     /// `None` was said with [`servers::skip`].
     fn new() -> Option<Apart> {
-        let name = format!("pl{}", std::process::id());
-        let apart = Apart { name: name.clone(), here: "10.213.77.1" };
+        let (process, number) = (std::process::id() as usize, MADE.fetch_add(1, Ordering::Relaxed));
+        let name = format!("pl{process}x{number}");
+        if !ip(&format!("netns add {name}")) {
+            servers::skip("no network namespace can be made here: needs root and iproute2");
+            return None;
+        }
+        let end = |end: usize| format!("10.213.{}.{}", process % 250, (4 * number + end) % 256);
+        let (here, there) = (end(1), end(2));
+        let apart = Apart { name: name.clone(), here: here.clone() };
         let steps = [
-            format!("netns add {name}"),
             format!("link add {name} type veth peer name far netns {name}"),
-            format!("addr add {}/30 dev {name}", apart.here),
+            format!("addr add {here}/30 dev {name}"),
             format!("link set {name} up"),
-            format!("-n {name} addr add 10.213.77.2/30 dev far"),
+            format!("-n {name} addr add {there}/30 dev far"),
             format!("-n {name} link set far up"),
             format!("-n {name} link set lo up"),
+            format!("-n {name} route add default via {here}"),
         ];
         let is_made = steps.iter().all(|step| ip(step));
         if !is_made {
-            servers::skip("no network namespace can be made here: needs root, iproute2 and veth");
+            servers::skip("no network namespace can be joined to this machine: needs veth");
         }
         is_made.then_some(apart)
     }
@@ -340,7 +353,7 @@ fn ip(words: &str) -> bool {
 fn an_agent_that_is_cut_off_is_lost_and_joins_the_next_load() {
     let Some(lab) = Lab::mariadb() else { return };
     let (Some(apart), Some(_)) = (Apart::new(), servers::nats_server()) else { return };
-    let Keyed { up, listen, keys } = Keyed::on(&lab, "near,far", apart.here);
+    let Keyed { up, listen, keys } = Keyed::on(&lab, "near,far", &apart.here);
     let (fleet, keys) = (up.out.trim().to_owned(), keys.display().to_string());
     let agent = |name: &str| {
         format!(
@@ -382,6 +395,62 @@ fn an_agent_that_is_cut_off_is_lost_and_joins_the_next_load() {
     for agent in [near, far] {
         agent.end().exits(0);
     }
+}
+
+#[test]
+fn agents_on_other_machines_load_the_private_servers_of_a_lab_on_mariadb() {
+    load_private_servers_from_elsewhere(Lab::mariadb());
+}
+
+#[test]
+#[ignore = "the same on the other server: `make test-all`"]
+fn agents_on_other_machines_load_the_private_servers_of_a_lab_on_mysql() {
+    load_private_servers_from_elsewhere(Lab::mysql());
+}
+
+fn load_private_servers_from_elsewhere(lab: Option<Lab>) {
+    let Some(lab) = lab else { return };
+    let (Some(one), Some(two), Some(_)) = (Apart::new(), Apart::new(), servers::nats_server()) else { return };
+    // What reaches a machine, and what Plimsoll is called there: with a home of its own.
+    let elsewhere = servers::home();
+    let script = |name: &str, text: String| {
+        let path = elsewhere.path().join(name);
+        write_script(&path, &format!("#!/bin/sh\n{text}\n"));
+        path.display().to_string()
+    };
+    let places = format!("case $2 in one) n={};; *) n={};; esac", one.name, two.name);
+    let ssh = script("ssh", format!("{places}; exec ip netns exec $n sh -c \"$3\""));
+    let (home, binary) = (elsewhere.path().join("home").display().to_string(), env!("CARGO_BIN_EXE_plimsoll"));
+    let program = script("plimsoll", format!("PLIMSOLL_HOME={home} exec {binary} \"$@\""));
+    let mut up = plimsoll(lab.home(), &format!("fleet up --hosts one,two --listen {}", free_at(&one.here)));
+    up.args(["--ssh", &ssh, "--remote-plimsoll", &program]);
+    let fleet = run(up).exits(0).out.trim().to_owned();
+    let plan = |broker: &str| {
+        let text = format!(
+            "[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = 1000\n[load]\nconnections = [4]\n\
+             [fleet]\nbroker = \"{broker}\"\nagents = 2\nlisten = \"{}\"\n[trials]\nwarmup = \"0s\"\nmeasure = {{ events = 40 }}\n\
+             rounds = 2\nnoisy_host = true\n",
+            free_at(&one.here)
+        );
+        lab.plan("listening", &text)
+    };
+    lab.ends(&format!("lab {}", plan("nats://127.0.0.1:1").display()))
+        .refuses(2, &["[fleet] listen", "plimsoll fleet up --hosts"]);
+    lab.ends(&format!("lab {}", plan(&fleet).display())).exits(0);
+    let recording = lab.recordings().pop().expect("a recording");
+    for trial in fs::read_dir(recording.join("trials")).expect("trials").flatten() {
+        let outcome = fs::read(trial.path().join("outcome.json")).expect("it has ended");
+        let outcome: Value = serde_json::from_slice(&outcome).expect("JSON");
+        let agents = outcome["point"]["agents"].as_array().expect("a list");
+        let carried = |agent: &Value| agent["transactions"].as_u64().expect("a number") > 0 && agent["lost"].is_null();
+        assert!(agents.len() == 2 && agents.iter().all(carried), "{outcome}");
+    }
+    let secret = fs::read_to_string(lab.home().join("fleet/broker/lab.cnf")).expect("a login was made");
+    let (_, password) = secret.trim().rsplit_once(' ').expect("it has a password");
+    let notes = ["own.json", "broker/nats.conf", "broker/log"].map(|name| lab.home().join("fleet").join(name));
+    let notes = notes.map(|path| fs::read_to_string(path).expect("it is there")).concat();
+    assert!(!texts(&recording).contains(password) && !notes.contains(password), "no password is written elsewhere");
+    run(plimsoll(lab.home(), "fleet down")).exits(0);
 }
 
 #[test]

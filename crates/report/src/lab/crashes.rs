@@ -21,10 +21,26 @@ pub fn table(cells: &[CrashCell]) -> Table {
         Column::numbers("median", "s", words(&|cell| seconds(cell.lost_seconds))).ranked(2),
         Column::numbers("worst", "s", words(&|cell| seconds(cell.worst_seconds))),
         Column::words("afterwards", words(&afterwards)),
-        Column::numbers("recovery", "s", words(&|cell| seconds(cell.recovery_seconds))).ranked(4),
     ];
     let marks = cells.iter().map(|cell| cell.breaks_its_promise().then_some(Mark::Differs)).collect();
     Table { columns, marks }
+}
+
+/// The way back from faults, by variant and fault.
+pub fn recoveries(cells: &[CrashCell]) -> Table {
+    let words = |of: &dyn Fn(&CrashCell) -> String| cells.iter().map(of).collect::<Vec<_>>();
+    let seconds = |of: Option<f64>| of.map_or(NOTHING.to_owned(), |seconds| number(seconds, 2));
+    Table::new(vec![
+        Column::words("variant", words(&|cell| cell.variant.clone())),
+        Column::words("fault", words(&CrashCell::words)),
+        Column::numbers("recovery", "s", words(&|cell| seconds(cell.recovery_seconds))),
+        Column::numbers("redo", "MiB", words(&|cell| redo(cell.redo_bytes))),
+        Column::numbers("full after", "s", words(&|cell| seconds(cell.full_seconds))),
+    ])
+}
+
+fn redo(bytes: Option<f64>) -> String {
+    bytes.map_or(NOTHING.to_owned(), |bytes| short(bytes / f64::from(1 << 20)))
 }
 
 /// `0 of 20, up to 14 %`, `20 of 20, 86 % or more`.
@@ -59,8 +75,12 @@ pub fn section(summary: &LabSummary) -> Option<Section> {
     let remark = "A fault is one case, however many commits it hits: the interval is of the share of faults that lose any \
                   (Clopper and Pearson). Seconds, the median of the faults that lose and the worst of them, count from the first \
                   answer to a lost commit to the fault.";
+    let way_back = "Medians. Recovery is the time from the start of the server to its first answer, redo what it had to read \
+                    for that, and full after the time from the beginning of a load on it, once it was looked at, until it \
+                    carried 90 % of what it had carried.";
     let mut blocks: Vec<Block> = price::draw("price-of-safety", summary).map(Block::Figure).into_iter().collect();
     blocks.push(Block::table("crashes", table(cells), [remark.to_owned()]));
+    blocks.push(Block::table("recoveries", recoveries(cells), [way_back.to_owned()]));
     let broken = cells.iter().filter(|cell| cell.breaks_its_promise()).count();
     let found = match broken {
         0 => format!(

@@ -22,6 +22,7 @@ pub fn terminal(summary: &LabSummary, look: TextLook) -> String {
     blocks.extend(summary.ladders.iter().map(|ladder| climbed(ladder, look)));
     blocks.push(load_lines(&summary.load_lines, look));
     blocks.push(titled("what faults cost", &crashes::table(&summary.crashes), look));
+    blocks.push(titled("the way back", &crashes::recoveries(&summary.crashes), look));
     blocks.push(remarks(summary, look));
     blocks.retain(|lines| !lines.is_empty());
     blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")

@@ -1,9 +1,13 @@
 //! A crash trial: a load, a fault under it, the way back, and what is missing afterwards.
 //!
-//! Begin with [`crash`]; the fault itself is in [`strike`], what is missing in [`reckoning`], and whether pages are whole in
-//! [`pages`]; [`replica`] has a second server that takes over, [`backup`] a copy that is made meanwhile.
+//! Begin with [`crash`]; the fault itself is in [`strike`], what is there afterwards in [`look`], what is missing of it in
+//! [`reckoning`], how long it takes until all is as before in [`full`], and whether pages are whole in [`pages`]; [`replica`] has a
+//! second server that takes over, [`backup`] a copy that is made meanwhile, [`kept`] a copy of what a fault left.
 
 mod backup;
+mod full;
+mod kept;
+mod look;
 mod pages;
 mod reckoning;
 mod replica;
@@ -17,23 +21,23 @@ use crate::load_point::{Circumstances, Outcome};
 use crate::run::one_point;
 pub use backup::Backup;
 use backup::UntilDone;
+use full::back_to_full;
+pub use kept::KeptData;
+use look::AfterFault;
 use pages::PageFindings;
-use plimsoll_data::check::{self, CONNECTIONS};
 use plimsoll_data::target::OpenTarget;
-use plimsoll_engine::{CommitLog, LoggedCommit, Workload};
+use plimsoll_engine::{CommitLog, Workload};
 use plimsoll_lanes::faults::Fault;
 use plimsoll_lanes::{Lane, LaneError, Lanes};
-use plimsoll_model::FaultKind;
 use plimsoll_model::crash::{CrashEnd, CrashOutcome};
 use plimsoll_model::lab::Recovery;
 use plimsoll_model::samples::Phase;
+use plimsoll_model::{Caveat, FaultKind};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::lab::PlannedFault;
 use plimsoll_plan::plan::Measure;
 use plimsoll_server::snapshot::tree;
-use plimsoll_wire::text::identifier;
-use plimsoll_workloads::chosen::ChosenWorkload;
-use reckoning::{Reckoning, acknowledged, reckon};
+use reckoning::acknowledged;
 pub use replica::{Replica, make_primary};
 use std::fs::{self, File};
 use std::path::Path;
@@ -66,12 +70,12 @@ pub fn crash<W: Workload>(now: &mut UnderWay, under: Crash<W>, fault: PlannedFau
     let (is_over, is_done) = (AtomicBool::new(false), AtomicBool::new(false));
     let circumstances = Circumstances { commits: Some(&log), ..now.circumstances(Some(Phase::Recover)) };
     let point = now.trial.point;
-    let (replica, backup) = (now.replica.as_ref(), now.backup.as_ref());
+    let (replica, backup, endpoint) = (now.replica.as_ref(), now.backup.as_ref(), target.endpoint.clone());
     let (loaded, struck) = thread::scope(|scope| {
-        let saboteur =
-            Saboteur { fault, victim, lane, replica, backup, log: &log, is_over: &is_over, is_done: &is_done };
+        let (log, is_over, is_done) = (&log, &is_over, &is_done);
+        let saboteur = Saboteur { fault, victim, endpoint: &endpoint, lane, replica, backup, log, is_over, is_done };
         let striking = scope.spawn(|| saboteur.strike());
-        let mut watch = UntilDone { inner: &mut now.watch, is_done: &is_done };
+        let mut watch = UntilDone { inner: &mut now.watch, is_done };
         let loaded = one_point(target, &plan, point, adapter, circumstances, &mut now.writer, &mut watch);
         is_over.store(true, Ordering::Release);
         (loaded, striking.join())
@@ -83,25 +87,29 @@ pub fn crash<W: Workload>(now: &mut UnderWay, under: Crash<W>, fault: PlannedFau
     let told = backup::promised(&all, &strike, &log);
     let mut found = begun(fault, &strike, acknowledged(chosen, &outcome.counted, &told));
     bury(now, target, fault.kind)?;
-    found.end = match repair(setup, fault.kind)? {
-        Some(damage) => CrashEnd::FileSystem(damage),
-        None if matches!(fault.kind, FaultKind::Replica | FaultKind::Backup) => survive(now, target, setup, &strike)?,
-        None => answer(now, target, setup)?,
+    let Repaired { unusable, damage } = repair(setup, fault.kind)?;
+    found.corrupt.extend(damage);
+    let survives = matches!(fault.kind, FaultKind::Replica | FaultKind::Backup);
+    now.keep(setup, unusable.is_some(), survives);
+    found.end = match unusable {
+        Some(why) => CrashEnd::FileSystem(why),
+        None if survives => survive(now, target, setup, &strike)?,
+        None => answer(now, target, setup, strike.redo_bytes)?,
     };
     if found.end == CrashEnd::Answered {
-        let after = AfterCrash { chosen, told: &told, struck_ns: log.time_ns(strike.at) };
-        let mut enter = |target: &mut OpenTarget, outcome: &mut Outcome| (adapter.after)(target, outcome);
-        if let Err(error) = after.look(now, target, &mut outcome, &mut enter, &mut found) {
-            if is_interrupt(&error) {
-                return Err(error);
+        let struck_ns = log.time_ns(strike.at);
+        let carried_until_ns = struck_ns.saturating_sub((strike.cut_seconds() * 1e9) as u64);
+        let after = AfterFault { adapter, plan: &plan, chosen, told: &told, struck_ns, carried_until_ns };
+        match (after.look(now, target, &mut outcome, &mut found)?, &strike.copy) {
+            (true, Some(copy)) => {
+                // Clients were told of what else is there, but later.
+                found.unacknowledged = None;
+                backup::must_not_be_newer(target, &all, log.time_ns(copy.ended))?;
             }
-            // It answered, and did not survive being asked for everything.
-            found.broken.push(error.to_string());
-        } else if let Some(copy) = &strike.copy {
-            // Clients were told of what else is there, but later.
-            found.unacknowledged = None;
-            backup::must_not_be_newer(target, &all, log.time_ns(copy.ended))?;
+            (true, None) => found.full_seconds = back_to_full(now, target, &after)?,
+            (false, _) => {}
         }
+        ended_by_itself(now, target, &mut found)?;
     }
     now.outcome.crash = Some(found);
     Ok(())
@@ -161,6 +169,7 @@ fn begun(fault: PlannedFault, strike: &Strike, acknowledged: u64) -> CrashOutcom
         lost: None,
         lost_seconds: None,
         unacknowledged: None,
+        full_seconds: None,
         unflushed: strike.unflushed,
         replica: strike.replica,
         copy: strike.copy.as_ref().map(backup::facts),
@@ -168,6 +177,7 @@ fn begun(fault: PlannedFault, strike: &Strike, acknowledged: u64) -> CrashOutcom
         is_torn: false,
         corrupt: Vec::new(),
         broken: Vec::new(),
+        kept: None,
     }
 }
 
@@ -183,18 +193,38 @@ fn bury(now: &mut UnderWay, target: &mut OpenTarget, fault: FaultKind) -> Result
     }
 }
 
-/// Gives the storage back what it needs: power, working flushes, room. Returns what is wrong with its file system, if it
-/// cannot be mounted any more.
-fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabError> {
+/// A server that did not survive what came after its recovery is an outcome as well, and not stopped in order.
+fn ended_by_itself(now: &mut UnderWay, target: &mut OpenTarget, found: &mut CrashOutcome) -> Result<(), LabError> {
+    let Some(words) = target.epitaph() else { return Ok(()) };
+    now.watch.watchdog.guard(None);
+    if let Some(server) = target.server.take() {
+        server.bury()?;
+    }
+    found.broken.push(format!("the server ended by itself after its recovery; {words}"));
+    Ok(())
+}
+
+/// What a fault left of the file system of the data.
+#[derive(Debug, Default)]
+struct Repaired {
+    /// Why it cannot be used any more.
+    unusable: Option<String>,
+    /// What its own checker finds wrong with it.
+    damage: Option<String>,
+}
+
+/// Gives the storage back what it needs: power, working flushes, room.
+fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Repaired, LabError> {
     let lane = setup.directories.lane.as_ref();
     match fault {
         // Nothing happened to the storage.
-        FaultKind::Kill | FaultKind::Replica | FaultKind::Backup => return Ok(None),
+        FaultKind::Kill | FaultKind::Replica | FaultKind::Backup => return Ok(Repaired::default()),
         // What its client still has in memory would hide what it lost, or never got.
         FaultKind::ServerPower | FaultKind::Cut => {
-            return Ok(tree::settle(&setup.directories.data.data()).err().map(|error| error.to_string()));
+            let unusable = tree::settle(&setup.directories.data.data()).err().map(|error| error.to_string());
+            return Ok(Repaired { unusable, damage: None });
         }
-        FaultKind::Full => return make_room(of_lane(lane)?).map(|()| None),
+        FaultKind::Full => return make_room(of_lane(lane)?).map(|()| Repaired::default()),
         // What it was given before it failed it still has.
         FaultKind::IoError => {
             of_lane(lane)?.fail(Fault::default())?;
@@ -202,16 +232,21 @@ fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabEr
         }
         FaultKind::Power | FaultKind::Torn | FaultKind::Reorder | FaultKind::Lying => {}
     }
-    let lane = of_lane(lane)?;
+    power_up(setup, of_lane(lane)?)
+}
+
+/// Gives the device of a lane its power back.
+fn power_up(setup: &ServerSetup, lane: &Lane) -> Result<Repaired, LabError> {
     let lanes = lanes_with(lane)?;
-    let (mut damage, mut is_mounted) = (None, false);
+    let (mut repaired, mut is_mounted) = (Repaired::default(), false);
     let powered = setup.directories.data.let_go_while(setup.holder, || match lanes.power_up(lane) {
-        Ok(_) => {
+        Ok(powered) => {
             is_mounted = true;
+            repaired.damage = powered.damage;
             Ok(())
         }
         Err(LaneError::Damaged(why)) => {
-            damage = Some(why.clone());
+            repaired.unusable = Some(why.clone());
             Err(environment(why))
         }
         Err(error) => Err(LabError::from(error)),
@@ -219,11 +254,11 @@ fn repair(setup: &ServerSetup, fault: FaultKind) -> Result<Option<String>, LabEr
     let whole = powered.and_then(|()| has_its_data(setup));
     match whole {
         // It was mounted, and what was on it is not there, or cannot be read.
-        Err(error) if is_mounted => damage = Some(error.to_string()),
-        Err(error) if damage.is_none() => return Err(error),
+        Err(error) if is_mounted => repaired.unusable = Some(error.to_string()),
+        Err(error) if repaired.unusable.is_none() => return Err(error),
         _ => {}
     }
-    Ok(damage)
+    Ok(repaired)
 }
 
 /// Whether the data directory of the server is still there, and can be read.
@@ -234,10 +269,15 @@ fn has_its_data(setup: &ServerSetup) -> Result<(), LabError> {
 }
 
 /// Starts the server again on what is left.
-fn answer(now: &mut UnderWay, target: &mut OpenTarget, setup: &ServerSetup) -> Result<CrashEnd, LabError> {
+fn answer(
+    now: &mut UnderWay,
+    target: &mut OpenTarget,
+    setup: &ServerSetup,
+    redo_bytes: Option<u64>,
+) -> Result<CrashEnd, LabError> {
     match start_again(now, target, setup) {
         Ok(seconds) => {
-            now.outcome.recovery = Some(Recovery { seconds, redo_bytes: None, broken: Vec::new() });
+            now.outcome.recovery = Some(Recovery { seconds, redo_bytes, broken: Vec::new() });
             Ok(CrashEnd::Answered)
         }
         Err(error) if is_interrupt(&error) || now.watch.interrupted_by_user() => Err(error),
@@ -276,54 +316,23 @@ fn survive(
     }
 }
 
-/// What is needed to look at the data after a crash.
-struct AfterCrash<'c> {
-    chosen: &'c ChosenWorkload,
-    told: &'c [LoggedCommit],
-    struck_ns: u64,
-}
-
-/// Enters in the data's own ledger what a load has committed.
-type EnterLoad<'e> = &'e mut dyn FnMut(&mut OpenTarget, &mut Outcome) -> Result<(), LabError>;
-
-impl AfterCrash<'_> {
-    fn look(
-        &self,
-        now: &mut UnderWay,
-        target: &mut OpenTarget,
-        outcome: &mut Outcome,
-        enter: EnterLoad<'_>,
-        found: &mut CrashOutcome,
-    ) -> Result<(), LabError> {
-        enter(target, outcome)?;
-        found.corrupt = self.damaged_tables(target)?;
-        let findings = check::findings(target, self.chosen, CONNECTIONS, &mut now.watch)?;
-        let reckoned = reckon(target, self.chosen, &outcome.counted, self.told, &findings)?;
-        let Reckoning { acknowledged, lost, first_lost_ns, unacknowledged } = reckoned;
-        (found.acknowledged, found.lost, found.unacknowledged) = (acknowledged, Some(lost), unacknowledged);
-        found.lost_seconds = first_lost_ns.map(|first| self.struck_ns.saturating_sub(first) as f64 / 1e9);
-        // That something is missing is counted; only what else does not hold is damage.
-        let broken = findings.into_iter().filter(|finding| !finding.holds && finding.missing.is_none());
-        found.broken = broken.map(|of| format!("{}: {}", of.name, of.found.unwrap_or_default())).collect();
-        Ok(())
-    }
-
-    /// What CHECK TABLE says of the tables that are not well.
-    fn damaged_tables(&self, target: &mut OpenTarget) -> Result<Vec<String>, LabError> {
-        let names: Vec<String> = self.chosen.names().tables.iter().map(|name| identifier(name)).collect();
-        let failed = |failure| LabError::sql("checking the tables", &failure);
-        let rows = target.control.rows(&format!("CHECK TABLE {}", names.join(", "))).map_err(failed)?;
-        let damaged = |row: Vec<Option<String>>| {
-            let mut cells = row.into_iter().map(Option::unwrap_or_default);
-            let (table, kind, text) = (cells.next()?, cells.nth(1)?, cells.next()?);
-            let is_well = kind == "status" && text == "OK" || matches!(kind.as_str(), "note" | "info");
-            (!is_well).then(|| format!("{table}: {text}"))
-        };
-        Ok(rows.rows.into_iter().filter_map(damaged).collect())
-    }
-}
-
 impl UnderWay<'_> {
+    /// Keeps the data as the fault left them, if the plan says so, until it is known what became of them.
+    fn keep(&mut self, setup: &ServerSetup, is_unusable: bool, survives: bool) {
+        if survives || !self.plan.crash.as_ref().is_some_and(|rules| rules.keep) {
+            return;
+        }
+        let trial = self.writer.directory().to_owned();
+        let kept = match is_unusable {
+            true => KeptData::of_image(setup, &trial),
+            false => KeptData::of_directories(setup, &trial),
+        };
+        match kept {
+            Ok(kept) => self.kept = Some(kept),
+            Err(error) => self.caveat(Caveat::new("data_not_kept", format!("the data were not kept: {error}"))),
+        }
+    }
+
     /// Looks for pages that are written by half, once the server of a crash trial is down.
     pub(super) fn look_at_pages(&mut self, setup: &ServerSetup) -> Result<(), LabError> {
         let Some(mut found) = self.outcome.crash.take() else { return Ok(()) };
@@ -340,6 +349,11 @@ impl UnderWay<'_> {
         }
         if let CrashEnd::NotStarted(why) = &found.end {
             found.is_torn |= pages::speaks_of_pages(why);
+        }
+        match self.kept.take() {
+            Some(kept) if found.loses() || found.damages() => found.kept = Some(kept.keep()),
+            Some(kept) => kept.remove()?,
+            None => {}
         }
         self.outcome.crash = Some(found);
         Ok(())

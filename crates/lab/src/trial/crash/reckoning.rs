@@ -32,29 +32,12 @@ pub(super) fn acknowledged(chosen: &ChosenWorkload, counted: &Counted, told: &[L
     }
 }
 
-/// Compares them with what is there; `findings` are those of the checks.
-///
-/// # Errors
-/// If the server cannot be asked.
-pub(super) fn reckon(
-    target: &mut OpenTarget,
-    chosen: &ChosenWorkload,
-    counted: &Counted,
-    told: &[LoggedCommit],
-    findings: &[InvariantFinding],
-) -> Result<Reckoning, LabError> {
-    let acknowledged = acknowledged(chosen, counted, told);
-    match chosen {
-        ChosenWorkload::Ledger(_) => Ok(of_entries(told, &entries(target)?)),
-        _ => {
-            let lost: u64 = findings.iter().filter_map(|finding| finding.missing).sum();
-            // Which of them are lost is not known; a server loses the last.
-            let first_lost_ns = (lost > 0)
-                .then(|| told.get(told.len().saturating_sub(lost as usize)).map(|commit| commit.t_ns))
-                .flatten();
-            Ok(Reckoning { acknowledged, lost, first_lost_ns, unacknowledged: None })
-        }
-    }
+/// What is missing of `acknowledged` commits as the checks found it, where commits cannot be told apart.
+pub(super) fn of_findings(acknowledged: u64, told: &[LoggedCommit], findings: &[InvariantFinding]) -> Reckoning {
+    let lost: u64 = findings.iter().filter_map(|finding| finding.missing).sum();
+    // Which of them are lost is not known; a server loses the last.
+    let first = told.get(told.len().saturating_sub(lost as usize)).filter(|_| lost > 0);
+    Reckoning { acknowledged, lost, first_lost_ns: first.map(|commit| commit.t_ns), unacknowledged: None }
 }
 
 /// The numbers of all entries, by client.
@@ -78,7 +61,8 @@ pub(super) fn has(entries: &Entries, commit: &LoggedCommit) -> bool {
     entries.get(&tx::client(commit.connection)).is_some_and(|of| of.contains(&commit.number))
 }
 
-fn of_entries(told: &[LoggedCommit], entries: &Entries) -> Reckoning {
+/// What is missing of the commits that clients were told of, compared one by one.
+pub(super) fn of_entries(told: &[LoggedCommit], entries: &Entries) -> Reckoning {
     let lost: Vec<&LoggedCommit> = told.iter().filter(|commit| !has(entries, commit)).collect();
     let present: u64 = entries.values().map(|of| of.len() as u64).sum();
     let acknowledged = told.len() as u64;

@@ -1,10 +1,11 @@
 //! Makes something go wrong under load, at its moment.
 
+use super::super::innodb_status::redo_bytes;
 use super::super::watchdog::Victim;
 use super::{Backup, Replica};
 use crate::error::LabError;
 use plimsoll_data::datasets::OnlineCopy;
-use plimsoll_engine::CommitLog;
+use plimsoll_engine::{CommitLog, Endpoint};
 use plimsoll_lanes::Lane;
 use plimsoll_lanes::disturb::Disturbance;
 use plimsoll_lanes::faults::{Cut, CutReport, Fault, FaultyOperation, Survival};
@@ -17,11 +18,13 @@ use std::fs::{self, File};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How often the moment is looked for.
 const LOOK: Duration = Duration::from_micros(200);
+/// At this share of the way to the moment the server is asked how much redo there is.
+const SOON: f64 = 0.7;
 /// How long a server goes on after something went wrong with its storage, before it is killed.
 const AFTERMATH: Duration = Duration::from_secs(3);
 /// How long it is waited for a commit after a fault: longer than the pauses of clients of storage that was away.
@@ -35,6 +38,7 @@ const BALLAST: &str = "plimsoll-ballast";
 pub(super) struct Saboteur<'s> {
     pub fault: PlannedFault,
     pub victim: Victim,
+    pub endpoint: &'s Endpoint,
     /// Where the data are, if they are on a lane.
     pub lane: Option<&'s Lane>,
     /// What takes over, if something does.
@@ -56,9 +60,25 @@ pub(super) struct Strike {
     /// Commits that were written down by then.
     pub after_commits: u64,
     pub how: Option<String>,
+    /// Redo since the last checkpoint shortly before, where that is what is read when the server starts again.
+    pub redo_bytes: Option<u64>,
     pub unflushed: Option<UnflushedWrites>,
     pub replica: Option<CutOff>,
     pub copy: Option<OnlineCopy>,
+}
+
+/// When something goes wrong.
+struct Moment {
+    /// When the first commit was seen.
+    begun: Instant,
+    redo_bytes: Option<u64>,
+}
+
+impl Strike {
+    /// How long before it the server was cut off from its replica already.
+    pub fn cut_seconds(&self) -> f64 {
+        self.replica.map_or(0.0, |replica| replica.cut_seconds)
+    }
 }
 
 impl Saboteur<'_> {
@@ -67,12 +87,13 @@ impl Saboteur<'_> {
     /// # Errors
     /// If it cannot be done.
     pub fn strike(self) -> Result<Option<Strike>, LabError> {
-        let Some(begun) = self.moment() else { return Ok(None) };
+        let Some(Moment { begun, redo_bytes }) = self.moment() else { return Ok(None) };
         let mut strike = Strike {
             at: Instant::now(),
             after_seconds: begun.elapsed().as_secs_f64(),
             after_commits: self.log.count(),
             how: None,
+            redo_bytes,
             unflushed: None,
             replica: None,
             copy: None,
@@ -142,24 +163,36 @@ impl Saboteur<'_> {
         Ok(true)
     }
 
-    /// Waits for the moment; when the first commit was seen.
-    fn moment(&self) -> Option<Instant> {
-        let mut first = None;
+    /// Waits for the moment; `None` if the load ends before.
+    fn moment(&self) -> Option<Moment> {
+        let (mut first, mut asked) = (None, None);
         while !self.is_over.load(Ordering::Acquire) {
             let count = self.log.count();
             if count > 0 {
                 let begun = *first.get_or_insert_with(Instant::now);
-                let is_now = match self.fault.after_commits {
-                    Some(commits) => count >= commits,
-                    None => begun.elapsed().as_secs_f64() >= self.fault.after_seconds,
+                let share = match self.fault.after_commits {
+                    Some(commits) => count as f64 / commits as f64,
+                    None => begun.elapsed().as_secs_f64() / self.fault.after_seconds,
                 };
-                if is_now {
-                    return Some(begun);
+                if share >= 1.0 {
+                    // What is not answered by now is not waited for: the moment is the moment.
+                    let answered = asked.filter(JoinHandle::is_finished).and_then(|asked| asked.join().ok());
+                    return Some(Moment { begun, redo_bytes: answered.flatten() });
+                }
+                if share >= SOON && asked.is_none() && self.ends_at_once() {
+                    let endpoint = self.endpoint.clone();
+                    asked = Some(thread::spawn(move || redo_bytes(&endpoint)));
                 }
             }
             thread::sleep(LOOK);
         }
         None
+    }
+
+    /// Whether nothing is written any more once it has happened.
+    fn ends_at_once(&self) -> bool {
+        use FaultKind::{Kill, Lying, Power, Reorder, Torn};
+        matches!(self.fault.kind, Kill | Power | Torn | Reorder | Lying)
     }
 
     fn disturb(&self, disturbance: Disturbance) -> Result<CutReport, LabError> {

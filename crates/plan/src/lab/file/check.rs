@@ -67,15 +67,18 @@ impl Check<'_> {
 
     /// What agents cannot make.
     fn fleet(&self) -> Result<(), PlanError> {
-        if self.plan.fleet.is_none() {
-            return Ok(());
-        }
+        let Some(fleet) = &self.plan.fleet else { return Ok(()) };
         if self.plan.crash.is_some() {
             let problem =
                 "what clients were told is written down where the load is made: [crash] cannot go with [fleet]";
             return refuse(self.at("fleet"), problem);
         }
         for variant in &self.plan.variants {
+            if fleet.listen.is_some() && variant.target.is_some() {
+                let problem =
+                    "fleet.listen is where private servers listen, and this one has a target: leave one of them out";
+                return refuse(variant.at("target"), problem);
+            }
             if variant.workload.is_storage() {
                 return refuse(
                     variant.at("workload.kind"),

@@ -14,11 +14,12 @@ const LOAD_SECONDS: f64 = 4.0;
 
 /// Reads `[crash]`.
 pub(super) fn rules(value: &DocumentValue) -> Result<CrashRules, PlanError> {
-    let fields = value.fields(&["faults", "trials", "load"])?;
+    let fields = value.fields(&["faults", "trials", "load", "keep"])?;
     let faults = fields.read("faults", faults)?.unwrap_or_else(|| vec![FaultKind::Kill, FaultKind::Power]);
     let trials = fields.read("trials", |value| value.count(TRIALS_ACCEPTED))?;
     let load_seconds = fields.read("load", DocumentValue::some_seconds)?.unwrap_or(LOAD_SECONDS);
-    Ok(CrashRules { faults, trials: trials.map_or(TRIALS, |trials| trials as u32), load_seconds, again: None })
+    let keep = fields.switch("keep")?;
+    Ok(CrashRules { faults, trials: trials.map_or(TRIALS, |trials| trials as u32), load_seconds, keep, again: None })
 }
 
 fn faults(value: &DocumentValue) -> Result<Vec<FaultKind>, PlanError> {

@@ -1,8 +1,8 @@
 //! A plan file that is written here rather than by a person: one server, one workload, one number of connections, and what
 //! is changed of it. [`super::read`] reads what [`PlanDraft::text`] writes.
 
-use crate::lab::PlannedWorkload;
-use plimsoll_model::{Class, FaultKind};
+use crate::lab::{CrashRules, PlannedWorkload};
+use plimsoll_model::Class;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -41,8 +41,8 @@ pub enum DraftAsks {
     Look,
     /// What each change brings, one on top of the other, in at most so many rounds each.
     Ladder { rungs: Vec<DraftRung>, most_rounds: u32 },
-    /// What these faults do, each so often, under a load of so many seconds.
-    Crash { faults: Vec<FaultKind>, trials: u32, load_seconds: f64 },
+    /// What faults do.
+    Crash(CrashRules),
     /// What all of them bring together, in at most so many rounds.
     Together { changed: DraftSettings, most_rounds: u32 },
 }
@@ -64,13 +64,7 @@ impl PlanDraft {
         self.trials(&mut text);
         match &self.asks {
             DraftAsks::Look => {}
-            DraftAsks::Crash { faults, trials, load_seconds } => {
-                section(&mut text, "[crash]");
-                let faults: Vec<String> = faults.iter().map(|fault| quoted(fault.name())).collect();
-                key(&mut text, "faults", &format!("[{}]", faults.join(", ")));
-                key(&mut text, "trials", &trials.to_string());
-                key(&mut text, "load", &quoted(&format!("{load_seconds}s")));
-            }
+            DraftAsks::Crash(rules) => crash(&mut text, rules),
             DraftAsks::Ladder { rungs, .. } => rungs.iter().for_each(|rung| {
                 section(&mut text, "[[rung]]");
                 rung.why.lines().for_each(|line| lines(&mut text, &format!("# {line}")));
@@ -123,13 +117,13 @@ impl PlanDraft {
         section(text, "[trials]");
         key(text, "warmup", &quoted(&self.warmup));
         // What of the option file is not in effect is for advice to say; but what is lost, is lost by what is.
-        if !matches!(self.asks, DraftAsks::Crash { .. }) {
+        if !matches!(self.asks, DraftAsks::Crash(_)) {
             key(text, "lenient", "true");
         }
         key(text, "measure", &quoted(&format!("{}s", self.measure_seconds)));
         match self.asks {
             DraftAsks::Look => key(text, "rounds", "1"),
-            DraftAsks::Crash { .. } => key(text, "rounds", "3"),
+            DraftAsks::Crash(_) => key(text, "rounds", "3"),
             DraftAsks::Ladder { most_rounds, .. } | DraftAsks::Together { most_rounds, .. } => {
                 key(text, "rounds", &quoted("auto"));
                 key(text, "max_rounds", &most_rounds.to_string());
@@ -142,6 +136,17 @@ impl PlanDraft {
         if !classes.is_empty() {
             key(text, "allow", &format!("[{}]", classes.join(", ")));
         }
+    }
+}
+
+fn crash(text: &mut String, rules: &CrashRules) {
+    section(text, "[crash]");
+    let faults: Vec<String> = rules.faults.iter().map(|fault| quoted(fault.name())).collect();
+    key(text, "faults", &format!("[{}]", faults.join(", ")));
+    key(text, "trials", &rules.trials.to_string());
+    key(text, "load", &quoted(&format!("{}s", rules.load_seconds)));
+    if rules.keep {
+        key(text, "keep", "true");
     }
 }
 
@@ -173,6 +178,7 @@ mod tests {
     use super::*;
     use crate::lab::file::{PlanChoices, read};
     use crate::lab::{LabPlan, PlannedScript, Storage};
+    use plimsoll_model::FaultKind;
 
     fn draft(asks: DraftAsks) -> PlanDraft {
         PlanDraft {
@@ -228,11 +234,12 @@ mod tests {
 
     #[test]
     fn faults_come_after_the_load() {
-        let mut draft = draft(DraftAsks::Crash { faults: FaultKind::ALL.to_vec(), trials: 5, load_seconds: 2.5 });
+        let rules =
+            CrashRules { faults: FaultKind::ALL.to_vec(), trials: 5, load_seconds: 2.5, keep: true, again: None };
+        let mut draft = draft(DraftAsks::Crash(rules.clone()));
         draft.workload.kind = "ledger".to_owned();
         draft.workload.params.clear();
-        let crash = planned(&draft).crash.expect("faults");
-        assert_eq!((crash.faults.len(), crash.trials, crash.load_seconds), (FaultKind::ALL.len(), 5, 2.5));
+        assert_eq!(planned(&draft).crash, Some(rules));
         draft.workload.kind = "oltp_read_write".to_owned();
         let text = draft.text();
         let refused = read("x.toml", &text, PlanChoices::of_seed(1), &|_| Ok(String::new())).expect_err("not counted");

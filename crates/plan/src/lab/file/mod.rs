@@ -11,8 +11,8 @@
 //! - `[trials]`: `restore` (`snapshot`), `warmup` (`10s`), `measure` (`30s`), `pause` (`0s`), `rounds` (3) or `rounds = "auto"` with
 //!   `decide` (`2%`), `max_rounds` (40) and `max_time` (none), `order` (`interleaved`), `switchback`, `recovery`,
 //!   `lenient`, `noisy_host` and `checksums` (false), `washout` (`1s`, with a switchback), `explain` (true without one), `allow` (no class), `seed` (the caller's).
-//! - `[crash]`: `faults` (`["kill", "power"]`), `trials` of each (20), `load` (`4s`), in whose second half a fault comes.
-//! - `[fleet]`: `broker`; `agents` (all that are there), `tolerate_lost` (0).
+//! - `[crash]`: `faults` (`["kill", "power"]`), `trials` of each (20), `load` (`4s`), in whose second half a fault comes, `keep` (false) the data of trials that lose something.
+//! - `[fleet]`: `broker`; `agents` (all that are there), `tolerate_lost` (0), `listen` (no address), where private servers are reached.
 //! - `[[variant]]` and `[[rung]]`: `name`; what `[server]` has; `workload` and `load`, merged over the sections of these
 //!   names. A plan without variants has one, called `base`.
 //! - `[[collector]]`: `name`, `command`; `every` (`1s`).
@@ -123,12 +123,13 @@ pub fn read(
     Ok(LabPlan { preset: preset.map(str::to_owned), ..read })
 }
 
-/// The same plan with its load made by these agents, in place of those of `[fleet]`.
+/// The same plan with its load made by these agents, in place of those of `[fleet]`; its servers listen where they did.
 ///
 /// # Errors
 /// [`PlanError::File`] if it has what agents cannot make.
 pub fn by_agents(plan: LabPlan, fleet: FleetPlan) -> Result<LabPlan, PlanError> {
-    let plan = LabPlan { fleet: Some(fleet), ..plan };
+    let listen = fleet.listen.clone().or_else(|| plan.fleet.as_ref()?.listen.clone());
+    let plan = LabPlan { fleet: Some(FleetPlan { listen, ..fleet }), ..plan };
     check::check(&plan, &BTreeMap::new())?;
     Ok(plan)
 }

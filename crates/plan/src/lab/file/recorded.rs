@@ -90,7 +90,7 @@ fn of_trials(rules: &TrialRules, is_again: bool, at: &Where) -> Result<(), PlanE
 }
 
 fn of_crash(rules: &CrashRules, at: &Where) -> Result<(), PlanError> {
-    let CrashRules { faults, trials, load_seconds, again } = rules;
+    let CrashRules { faults, trials, load_seconds, keep: _, again } = rules;
     let value = |name: &str, kind| DocumentValue { name: format!("crash.{name}"), at: at.clone(), kind };
     let faults = faults.iter().map(|fault| text("crash.faults", at, fault.name())).collect();
     let fields = [("faults", Kind::List(faults)), ("trials", Kind::Integer((*trials).into()))];

@@ -113,7 +113,7 @@ impl<'a> AdviceLab<'a> {
                 // Who types the path of a script means to run it; an option file is another matter.
                 allow_commands: args.measure.allow_commands
                     || script_of(workload).is_some() && args.config_file.is_none(),
-                given: Given { server: args.target.server.clone() },
+                given: Given { server: args.target.server.clone(), ..Given::default() },
                 holder: "plimsoll advise".to_owned(),
                 tool_version: env!("CARGO_PKG_VERSION").to_owned(),
                 threads: 2,
@@ -133,7 +133,7 @@ impl<'a> AdviceLab<'a> {
     /// How long a trial is measured: of a shorter look than this too little would be known.
     fn measure_seconds(&self, asks: &DraftAsks) -> f64 {
         match asks {
-            DraftAsks::Look | DraftAsks::Crash { .. } => self.draft.measure_seconds.max(LEAST_SECONDS),
+            DraftAsks::Look | DraftAsks::Crash(_) => self.draft.measure_seconds.max(LEAST_SECONDS),
             DraftAsks::Ladder { .. } | DraftAsks::Together { .. } => self.draft.measure_seconds,
         }
     }
