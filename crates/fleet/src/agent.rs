@@ -9,9 +9,9 @@ use crate::spool::{self, SpoolOwner};
 use crate::subject;
 use plimsoll_host::process::boot_id;
 use plimsoll_load::source::LocalLoad;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -151,8 +151,8 @@ struct Agent<'a, M: LoadMaker> {
 struct HeldJob {
     name: String,
     made: Arc<dyn AgentJob>,
-    /// The numbers of the pieces that it is at.
-    pieces: Arc<Mutex<BTreeSet<u64>>>,
+    /// The pieces that it is at, by their numbers: each lives as long as the thread that does it.
+    pieces: BTreeMap<u64, Weak<()>>,
     /// When it was last asked for one, or about one.
     asked: Instant,
     /// Nobody asks for another.
@@ -161,24 +161,12 @@ struct HeldJob {
 
 impl HeldJob {
     fn is_held(&self) -> bool {
-        !self.pieces().is_empty() || !self.is_over && self.asked.elapsed() < FORGOTTEN
-    }
-
-    fn pieces(&self) -> MutexGuard<'_, BTreeSet<u64>> {
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pieces.values().any(is_in_hand) || !self.is_over && self.asked.elapsed() < FORGOTTEN
     }
 }
 
-/// A piece that is being done; it is not, whatever becomes of its thread, once this is gone.
-struct PieceInHand {
-    pieces: Arc<Mutex<BTreeSet<u64>>>,
-    number: u64,
-}
-
-impl Drop for PieceInHand {
-    fn drop(&mut self) {
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
-    }
+fn is_in_hand(piece: &Weak<()>) -> bool {
+    piece.strong_count() > 0
 }
 
 impl<M: LoadMaker> Agent<'_, M> {
@@ -282,11 +270,9 @@ impl<M: LoadMaker> Agent<'_, M> {
             AgentOrder::IsAt { job, number } => match self.job.as_mut().filter(|held| held.name == job) {
                 Some(held) => {
                     held.asked = Instant::now();
-                    let is_at_it = held.pieces().contains(&number);
-                    if is_at_it {
-                        AgentAnswer::Done
-                    } else {
-                        AgentAnswer::Refused("it is not at that piece".to_owned())
+                    match held.pieces.get(&number).is_some_and(is_in_hand) {
+                        true => AgentAnswer::Done,
+                        false => AgentAnswer::Refused("it is not at that piece".to_owned()),
                     }
                 }
                 None => AgentAnswer::Refused(format!("it is not ready for {job}")),
@@ -335,8 +321,13 @@ impl<M: LoadMaker> Agent<'_, M> {
 
     fn begin_job(&mut self, job: &str, text: &str) -> Result<(), String> {
         let made = self.maker.job(text)?;
-        self.job =
-            Some(HeldJob { name: job.to_owned(), made, pieces: Arc::default(), asked: Instant::now(), is_over: false });
+        self.job = Some(HeldJob {
+            name: job.to_owned(),
+            made,
+            pieces: BTreeMap::new(),
+            asked: Instant::now(),
+            is_over: false,
+        });
         Ok(())
     }
 
@@ -351,8 +342,9 @@ impl<M: LoadMaker> Agent<'_, M> {
             return refuse(format!("it is not ready for {job}"));
         };
         held.asked = Instant::now();
-        held.pieces().insert(number);
-        let in_hand = PieceInHand { pieces: held.pieces.clone(), number };
+        let in_hand = Arc::new(());
+        held.pieces.retain(|_, piece| is_in_hand(piece));
+        held.pieces.insert(number, Arc::downgrade(&in_hand));
         let (made, link) = (held.made.clone(), self.link.clone());
         thread::spawn(move || {
             let answer = made.piece(&text).map_or_else(AgentAnswer::Refused, AgentAnswer::Counted);

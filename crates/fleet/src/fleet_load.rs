@@ -255,9 +255,7 @@ impl<'f> FleetLoad<'f> {
                     LoadEvent::Machine(_) => voice.attendance.beats(now),
                     _ => voice.attendance.tells(now),
                 }
-                if voice.is_at_its_end(&self.facts) {
-                    voice.attendance.drains();
-                }
+                voice.drains_at_its_end(&self.facts);
                 let event = match event {
                     LoadEvent::Failed(why) => LoadEvent::Failed(format!("the agent {}: {why}", voice.member.name)),
                     // Its processes are those of another machine.
@@ -322,12 +320,8 @@ impl<'f> FleetLoad<'f> {
         };
         let orders = self.voices.iter().map(|voice| (voice.member.name.as_str(), order(voice))).collect();
         for (agent, answer) in self.fleet.order(orders, ACCEPTED) {
-            match answer {
-                Ok(AgentAnswer::Done | AgentAnswer::Counted(_)) => {}
-                Ok(AgentAnswer::Busy(why) | AgentAnswer::Refused(why)) | Err(why) => {
-                    return Err(format!("the start was called off: the agent {agent}: {why}"));
-                }
-            }
+            let called_off = |why| format!("the start was called off: the agent {agent}: {why}");
+            AgentAnswer::done(answer).map_err(called_off)?;
         }
         if Instant::now() >= at {
             return Err("the start was called off: the agents have accepted it too late".to_owned());
@@ -386,9 +380,7 @@ impl LoadSource for FleetLoad<'_> {
                 self.has_started = true;
                 for voice in &mut self.voices {
                     voice.attendance.is_to_tell(true, from);
-                    if voice.is_at_its_end(&self.facts) {
-                        voice.attendance.drains();
-                    }
+                    voice.drains_at_its_end(&self.facts);
                 }
                 begins_in
             }

@@ -106,6 +106,17 @@ pub enum AgentAnswer {
 }
 
 impl AgentAnswer {
+    /// That an agent has done what it was told.
+    ///
+    /// # Errors
+    /// Why it has not.
+    pub fn done(answer: Result<AgentAnswer, String>) -> Result<(), String> {
+        match answer? {
+            AgentAnswer::Done | AgentAnswer::Counted(_) => Ok(()),
+            AgentAnswer::Busy(why) | AgentAnswer::Refused(why) => Err(why),
+        }
+    }
+
     /// What it is busy with, where an agent did not do what it was told for that reason.
     ///
     /// # Errors

@@ -4,14 +4,12 @@ use crate::agent_facts::AgentFacts;
 use crate::link::BrokerLink;
 use crate::message::{MachineSecond, Word};
 use crate::teller::Teller;
-use crate::voice::ENDLESS;
 use plimsoll_host::sample::Sampler;
 use plimsoll_load::assembly::Assembly;
 use plimsoll_load::lines;
 use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::source::{LoadEvent, LoadFacts, LocalLoad, Readiness};
 use plimsoll_load::tally::Tally;
-use plimsoll_load::window::Limit;
 use plimsoll_model::samples::Phase;
 use std::io;
 use std::sync::Arc;
@@ -94,7 +92,7 @@ impl<L: LocalLoad> Part<L> {
 
     /// Whether it goes on until somebody ends it.
     pub fn is_endless(&self) -> bool {
-        matches!(self.facts.limit, Limit::Events(events) | Limit::EventsPerConnection(events) if events > ENDLESS)
+        self.facts.limit.is_endless()
     }
 
     /// Somebody follows it.

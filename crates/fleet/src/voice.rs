@@ -14,9 +14,6 @@ use plimsoll_model::samples::{AgentSample, Phase};
 use plimsoll_model::summary::AgentPoint;
 use std::time::Duration;
 
-/// More events than any limit that is meant to be reached.
-pub const ENDLESS: u64 = u64::MAX / 2;
-
 /// What came with a letter.
 #[derive(Debug, PartialEq)]
 pub enum HeardWord {
@@ -139,12 +136,15 @@ impl Voice {
         }
     }
 
-    /// Whether its window may be over by what it has told: then it says nothing before it has drained.
-    pub fn is_at_its_end(&self, facts: &LoadFacts) -> bool {
-        match facts.limit {
+    /// Gives it time to drain, if its window may be over by what it has told: then it says nothing before.
+    pub fn drains_at_its_end(&mut self, facts: &LoadFacts) {
+        let may_be_over = match facts.limit {
             Limit::Time(window_ns) => self.told_to_ns >= facts.warmup_ns.saturating_add(window_ns),
             // It ends where the others have taken what was left.
-            Limit::Events(events) | Limit::EventsPerConnection(events) => events <= ENDLESS,
+            events => !events.is_endless(),
+        };
+        if may_be_over {
+            self.attendance.drains();
         }
     }
 

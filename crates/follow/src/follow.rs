@@ -170,6 +170,7 @@ impl Follower<'_> {
 
     fn is_recorded(&mut self, recorded: Result<(), RecordError>) {
         if let Err(error) = recorded {
+            self.source.was_not_recorded();
             self.ended.get_or_insert(Ended::Unrecorded(error));
         }
     }

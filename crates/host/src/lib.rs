@@ -14,6 +14,7 @@ pub mod mounts;
 pub mod owner;
 pub mod place;
 pub mod process;
+pub mod random;
 pub mod regular;
 pub mod remove;
 pub mod replace;

@@ -2,8 +2,8 @@
 //! files in the directory cannot change what is written.
 
 use crate::error::{During, HostError};
+use crate::random;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fsync, openat, renameat, unlinkat};
-use rustix::rand::{GetRandomFlags, getrandom};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
@@ -105,14 +105,9 @@ fn begin(directory: &OwnedFd, name: &OsStr) -> io::Result<(File, OsString)> {
 }
 
 fn beside(name: &OsStr) -> io::Result<OsString> {
-    let mut bytes = [0u8; BYTES];
-    let mut filled = 0;
-    while filled < BYTES {
-        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())?;
-    }
     let mut beside = name.to_owned();
     beside.push(".");
-    bytes.iter().for_each(|byte| beside.push(format!("{byte:02x}")));
+    beside.push(random::hex(BYTES)?);
     beside.push(ENDING);
     Ok(beside)
 }

@@ -11,7 +11,7 @@ use plimsoll_data::epitaph::with_epitaph;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::CommitLog;
 use plimsoll_fleet::Fleet;
-use plimsoll_follow::{Ended, Followed, NotReady, SeriesWriter, follow, until_ready};
+use plimsoll_follow::{Followed, NotReady, SeriesWriter, follow, until_ready};
 use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::source::{LoadFacts, LoadSource, Readiness};
 use plimsoll_measures::caveats::PointCaveat;
@@ -109,9 +109,6 @@ pub fn trial<S: LoadSource>(
     let round_trip = round_trip(&mut target.control)?;
     let mut source = begin(circumstances.ask, &|| watcher.interrupted())?;
     let driven = drive(&mut source, target, point, circumstances, writer, watcher);
-    if driven.as_ref().is_ok_and(|driven| driven.is_unrecorded) {
-        source.was_not_recorded();
-    }
     let (facts, agents) = (source.facts().clone(), source.agents());
     source.finish();
     let mut outcome = driven?.outcome(&facts, circumstances.ceiling, Some(round_trip));
@@ -128,8 +125,6 @@ pub(crate) struct Driven {
     /// The server's own count of statements between the first and the last of ours.
     pub counted: Option<StatementCounts>,
     pub ended: Option<EarlyEnd>,
-    /// It ended because it could not be recorded.
-    pub is_unrecorded: bool,
 }
 
 /// From the first connection to the last answer.
@@ -162,7 +157,6 @@ fn drive(
         observed,
         answer: ready.answer.into_iter().collect(),
         counted: None,
-        is_unrecorded: matches!(ended, Some(Ended::Unrecorded(_))),
         ended: ended.map(EarlyEnd::from),
     };
     // Whatever ended a run early, its server may be silent.
@@ -193,7 +187,7 @@ fn ready(source: &mut dyn LoadSource, target: &OpenTarget, watcher: &mut dyn Wat
 impl Driven {
     /// The sum of what was counted and seen. `ceiling` as in [`Circumstances`].
     pub fn outcome(self, facts: &LoadFacts, ceiling: Option<f64>, round_trip: Option<Duration>) -> Outcome {
-        let Driven { totals, observed, answer, counted, ended, .. } = self;
+        let Driven { totals, observed, answer, counted, ended } = self;
         let names = &facts.names;
         let mut point = summarise::point(
             observed.window.as_ref(),

@@ -65,9 +65,7 @@ impl WitnessedRun {
 
     /// Sums up what all loops together have counted, and closes the recording.
     pub fn end(mut self, totals: LoopTotals, ended: Option<EarlyEnd>) -> FinishedRun {
-        let observed = self.observed;
-        let answer = BTreeMap::new();
-        let driven = Driven { totals, observed, answer, counted: None, ended, is_unrecorded: false };
+        let driven = Driven { totals, observed: self.observed, answer: BTreeMap::new(), counted: None, ended };
         let measured = self.record.add(driven.outcome(&self.facts, None, None));
         self.record.measured[0].push(measured);
         self.record.finish()

@@ -3,7 +3,7 @@
 
 use super::build::Builder;
 use super::journal::{LaneJournal, LaneState};
-use super::site::{LaneLock, POWER, SERVED, Site};
+use super::site::{IMAGE, LaneLock, POWER, SERVED, Site};
 use super::spec::Spec;
 use super::{Lane, LaneSide, Lanes, journal, loops, mounts, not_up, process};
 use crate::LaneError;
@@ -14,19 +14,10 @@ use rustix::fs::syncfs;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// A lane whose device has its power back.
-#[derive(Debug)]
-pub struct PoweredUp {
-    pub lane: Lane,
-    /// What its file system's own checker finds wrong with it; none if it is whole.
-    pub damage: Option<String>,
-}
-
 impl Lane {
     /// The file that its device is made of, if it can lose its power: what the device has made durable.
     pub fn image(&self) -> Option<PathBuf> {
-        let site = Site::at(self.directory.parent()?);
-        self.is_volatile.then(|| site.image())
+        self.is_volatile.then(|| self.directory.with_file_name(IMAGE))
     }
 
     /// Takes the power from its device: of what was not flushed survives what the cut says. From then on every read and
@@ -107,12 +98,13 @@ impl Lane {
 
 impl Lanes {
     /// Starts the device of a lane again on what is in its image, mounts its file system, and has its checker look at it. Nothing
-    /// may be open on the lane. What its device had not made durable is lost.
+    /// may be open on the lane. What its device had not made durable is lost. Returns what is wrong with the file system; none
+    /// if it is whole.
     ///
     /// # Errors
     /// [`LaneError::Refused`] for a lane whose device cannot lose its power; [`LaneError::Environment`] while something is
     /// open on it, or if its file system cannot be mounted any more. Then it is a lane that was left behind.
-    pub fn power_up(&self, lane: &Lane) -> Result<PoweredUp, LaneError> {
+    pub fn power_up(&self, lane: &Lane) -> Result<Option<String>, LaneError> {
         let (site, spec, _lock) = self.locked(&lane.name, |spec| spec.is_volatile && !spec.is_network())?;
         let mut journal = journal::undo_to_image(&site)?;
         let told = &mut |_: &str| true;
@@ -120,7 +112,7 @@ impl Lanes {
         let lane = builder.rebuild()?;
         let damage = builder.look_at_file_system(lane.device.as_deref().unwrap_or_default())?;
         journal.up(&lane)?;
-        Ok(PoweredUp { lane, damage })
+        Ok(damage)
     }
 
     /// Takes the power from the storage server of a lane, and gives it back: it loses its memory, and its device what was

@@ -21,6 +21,9 @@ const SOCKET_PATH_LIMIT: usize = 107;
 /// The socket where a device that can lose its power takes orders, beside the mount point.
 pub const POWER: &str = "power.sock";
 
+/// The image, beside the mount point.
+pub const IMAGE: &str = "disk.img";
+
 /// Where the server of a network lane has its file system mounted, beside the client's mount point.
 pub const SERVED: &str = "served";
 
@@ -36,11 +39,6 @@ impl Site {
         Site { root: lanes.join(spec.directory_name()) }
     }
 
-    /// That of a lane whose directory this is.
-    pub fn at(root: &Path) -> Site {
-        Site { root: root.to_owned() }
-    }
-
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -54,7 +52,7 @@ impl Site {
     }
 
     pub fn image(&self) -> PathBuf {
-        self.root.join("disk.img")
+        self.root.join(IMAGE)
     }
 
     /// Keeps the network namespace of one side of a network lane; the link is in the client's.

@@ -14,7 +14,15 @@ pub enum Limit {
     EventsPerConnection(u64),
 }
 
+/// More events than any limit that is meant to be reached.
+const ENDLESS: u64 = u64::MAX / 2;
+
 impl Limit {
+    /// Whether it lets a load go on until somebody ends it.
+    pub fn is_endless(self) -> bool {
+        matches!(self, Limit::Events(events) | Limit::EventsPerConnection(events) if events > ENDLESS)
+    }
+
     /// How many transactions all connections send together; `None` without such a limit.
     pub fn events(self, connections: usize) -> Option<u64> {
         match self {

@@ -58,14 +58,11 @@ impl fmt::Display for AllowedTarget {
         match self {
             AllowedTarget::Private => f.write_str("private"),
             AllowedTarget::External(url) if url.database.is_some() => f.write_str(&url.describe()),
-            AllowedTarget::External(url) => f.write_str(&any_database(&url.describe())),
+            AllowedTarget::External(url) => {
+                f.write_str(&Url { database: Some("*".to_owned()), ..url.clone() }.describe())
+            }
         }
     }
-}
-
-/// A URL whose database is open, as it is written here.
-fn any_database(url: &str) -> String {
-    url.split_once('?').map_or_else(|| format!("{url}*"), |(place, socket)| format!("{place}*?{socket}"))
 }
 
 #[cfg(test)]

@@ -59,10 +59,7 @@ impl FleetLoad<'_> {
         let again = AgentOrder::Again { trial: self.trial.clone(), from: 0 };
         let orders = self.voices.iter().map(|voice| (voice.member.name.as_str(), again.clone())).collect();
         for (agent, answer) in self.fleet.order(orders, ANSWERED) {
-            match answer {
-                Ok(AgentAnswer::Done | AgentAnswer::Counted(_)) => {}
-                Ok(AgentAnswer::Busy(why) | AgentAnswer::Refused(why)) | Err(why) => return Err(is_lost(&agent, &why)),
-            }
+            AgentAnswer::done(answer).map_err(|why| is_lost(&agent, &why))?;
         }
         let now = self.hearing.listened();
         self.voices.iter_mut().for_each(|voice| voice.attendance.is_to_tell(true, now));

@@ -2,10 +2,11 @@
 //! certificate of its broker, which the servers have as well.
 
 use crate::error::FleetError;
+use plimsoll_host::random;
 use plimsoll_plan::defaults;
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// As whom agents come.
@@ -35,9 +36,7 @@ impl fmt::Debug for LabAccess {
 /// # Errors
 /// The operating system's.
 pub(super) fn option_file() -> io::Result<String> {
-    let mut bytes = [0; BYTES];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    let password: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let password = random::hex(BYTES)?;
     Ok(format!("[client]\nuser = {USER}\npassword = {password}\n"))
 }
 

@@ -3,11 +3,11 @@
 use super::broker::{self, AgentSecrets};
 use super::lab_access;
 use crate::error::FleetError;
+use plimsoll_host::random;
 use plimsoll_model::text::shell_word;
 use plimsoll_plan::broker::BrokerAddress;
 use plimsoll_plan::listen::ListenAddress;
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -70,9 +70,7 @@ impl RemoteAccess {
 /// # Errors
 /// The operating system's.
 pub fn new_directory() -> io::Result<String> {
-    let mut bytes = [0; 8];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(format!("/tmp/{DIRECTORY}{:016x}", u64::from_le_bytes(bytes)))
+    Ok(format!("/tmp/{DIRECTORY}{}", random::hex(8)?))
 }
 
 /// The last that an agent there said.

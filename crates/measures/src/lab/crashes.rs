@@ -2,7 +2,6 @@
 
 use plimsoll_model::FaultKind;
 use plimsoll_model::crash::{CopyFacts, CrashCell, CrashEnd, CrashOutcome};
-use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{Recovery, TrialStatus};
 use plimsoll_model::number::{number, short, whole_percent};
 use plimsoll_plan::LabPlan;
@@ -13,15 +12,14 @@ use plimsoll_stats::share::share;
 /// By variant, then by fault, as the plan has them.
 pub(super) fn cells(plan: &LabPlan, ended: &[EndedTrial]) -> Vec<CrashCell> {
     let Some(rules) = &plan.crash else { return Vec::new() };
-    let allowed: Risks = plan.trials.allow.iter().copied().collect();
     let of = |variant: &Variant| {
-        let (name, allowed) = (variant.name.clone(), allowed.clone());
-        rules.faults.iter().map(move |fault| CrashCell { allowed: allowed.clone(), ..cell(&name, *fault, ended) })
+        let name = variant.name.clone();
+        rules.faults.iter().map(move |fault| cell(plan, &name, *fault, ended))
     };
     plan.variants.iter().flat_map(of).collect()
 }
 
-fn cell(variant: &str, fault: FaultKind, ended: &[EndedTrial]) -> CrashCell {
+fn cell(plan: &LabPlan, variant: &str, fault: FaultKind, ended: &[EndedTrial]) -> CrashCell {
     let is_of_it = |of: &&EndedTrial| {
         of.trial.variant.name == variant && of.trial.fault.is_some_and(|planned| planned.kind == fault)
     };
@@ -55,7 +53,7 @@ fn cell(variant: &str, fault: FaultKind, ended: &[EndedTrial]) -> CrashCell {
         full_seconds: middle(&sorted(crashes.iter().filter_map(|of| of.full_seconds))),
         kept: count(&|of| of.kept.is_some()),
         risks: trials.iter().flat_map(|of| &of.outcome.risks).copied().collect(),
-        allowed: Risks::new(),
+        allowed: plan.trials.allow.iter().copied().collect(),
         semi_synchronous: count(&|of| of.replica.is_some_and(|replica| replica.semi_synchronous)) > 0,
         copy_seconds: of_copies(&crashes, |copy| Some(copy.seconds)),
         copy_throughput: of_copies(&crashes, |copy| {
@@ -172,6 +170,7 @@ fn in_some(cell: &CrashCell, count: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::durability::Risks;
     use plimsoll_model::{Class, Estimate};
     use plimsoll_report::lab::crashes::table;
     use plimsoll_report::table::Mark;

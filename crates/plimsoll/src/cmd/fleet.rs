@@ -41,9 +41,8 @@ pub fn run(args: FleetArgs) -> anyhow::Result<u8> {
 /// Starts a broker and agents, and prints its address.
 fn up(place: &OwnPlace, args: UpArgs) -> anyhow::Result<()> {
     let progress = Progress::new(0)?;
-    let here = (1..=args.local.unwrap_or_default()).map(|number| format!("a{number}"));
     let of_others = args.names.iter().flat_map(|names| names.0.iter().cloned());
-    let names: Vec<String> = here.chain(args.hosts.iter().map(|host| name_of(host))).chain(of_others).collect();
+    let names: Vec<String> = here(&args).chain(args.hosts.iter().map(|host| name_of(host))).chain(of_others).collect();
     let mut own = match &args.fleet {
         Some(address) => place.begin_at(address),
         None => place.begin(args.listen.as_ref(), &names),
@@ -64,14 +63,19 @@ fn up(place: &OwnPlace, args: UpArgs) -> anyhow::Result<()> {
     Ok(terminal::result(&own.address.to_string())?)
 }
 
+/// What agents on this machine are called.
+fn here(args: &UpArgs) -> impl Iterator<Item = String> + use<> {
+    (1..=args.local.unwrap_or_default()).map(|number| format!("a{number}"))
+}
+
 fn begin_agents(place: &OwnPlace, own: &mut OwnFleet, args: &UpArgs) -> anyhow::Result<()> {
     let mut words: Vec<String> =
         args.allow_target.iter().flat_map(|target| ["--allow-target".to_owned(), target.to_string()]).collect();
     if let Some(file) = &args.defaults_file {
         words.extend(["--defaults-file".to_owned(), file.display().to_string()]);
     }
-    for number in 1..=args.local.unwrap_or_default() {
-        place.start_agent(own, &format!("a{number}"), &words).map_err(LabError::from)?;
+    for name in here(args) {
+        place.start_agent(own, &name, &words).map_err(LabError::from)?;
     }
     let Some(listen) = args.listen.clone() else { return Ok(()) };
     let ssh = args.ssh.split_whitespace().map(str::to_owned).collect();

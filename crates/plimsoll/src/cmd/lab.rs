@@ -25,6 +25,7 @@ use plimsoll_measures::lab::compares;
 use plimsoll_model::number::{counted, tick};
 use plimsoll_model::text::{escaped, shell_word};
 use plimsoll_plan::LabPlan;
+use plimsoll_plan::broker::BrokerAddress;
 use plimsoll_plan::lab::permission::Given;
 use plimsoll_plan::lab::{TrialPlan, TrialRules, file};
 use plimsoll_record::{EarlyEnd, read};
@@ -36,6 +37,15 @@ use std::path::{Path, PathBuf};
 const PILOT_ROUNDS: u32 = 3;
 /// For at most this many failed trials the reason is shown.
 const TOLD: usize = 12;
+
+/// The broker that the command line names, or of the fleet that was begun here; a plan without a fleet asks for none.
+fn broker(home: &Home, args: &LabArgs, plan: &LabPlan) -> Result<Option<BrokerAddress>, LabError> {
+    match (&plan.fleet, &args.fleet.fleet) {
+        (None, _) => Ok(None),
+        (Some(_), Some(named)) => Ok(Some(named.clone())),
+        (Some(_), None) => Ok(OwnPlace::of(home.path()).read()?.map(|own| own.address)),
+    }
+}
 
 pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     let rounds = args.rounds.as_deref();
@@ -52,8 +62,7 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     if resume.is_none() {
         limit_rounds(args, &mut plan)?;
     }
-    let own = OwnPlace::of(home.path()).read().map_err(LabError::from)?.map(|own| own.address);
-    let given = Given { server: args.server.clone(), broker: args.fleet.fleet.clone().or(own) };
+    let given = Given { server: args.server.clone(), broker: broker(&home, args, &plan)? };
     let of_pilot = args.plan.as_deref().filter(|_| args.pilot).map(|path| pilot(path, args, &plan)).transpose()?;
     if args.dry_run {
         return only_say(args, &home, &plan, &given);

@@ -22,7 +22,7 @@ const SHORT: &str = "--connections 4 --rows 5000 --load 1s --time 1s";
 const ROUNDS: usize = 3;
 
 /// What came of the trials of a recording that came to their end, in order.
-fn outcomes(recording: &Path) -> Vec<Value> {
+pub fn outcomes(recording: &Path) -> Vec<Value> {
     let entries = fs::read_dir(recording.join("trials")).into_iter().flatten().flatten();
     let mut trials: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     trials.sort();

@@ -1,6 +1,7 @@
 //! Agents that something else starts, at a broker that they reach from other machines: ssh, Slurm, Kubernetes. What
 //! docs/fleet.md shows is what is run here.
 
+use crate::crash_interrupted::outcomes;
 use crate::documents;
 use crate::drop_in_recordings::texts;
 use crate::fleet::plimsoll;
@@ -438,9 +439,9 @@ fn load_private_servers_from_elsewhere(lab: Option<Lab>) {
         .refuses(2, &["[fleet] listen", "plimsoll fleet up --hosts"]);
     lab.ends(&format!("lab {}", plan(&fleet).display())).exits(0);
     let recording = lab.recordings().pop().expect("a recording");
-    for trial in fs::read_dir(recording.join("trials")).expect("trials").flatten() {
-        let outcome = fs::read(trial.path().join("outcome.json")).expect("it has ended");
-        let outcome: Value = serde_json::from_slice(&outcome).expect("JSON");
+    let outcomes = outcomes(&recording);
+    assert_eq!(outcomes.len(), 2, "all have ended");
+    for outcome in outcomes {
         let agents = outcome["point"]["agents"].as_array().expect("a list");
         let carried = |agent: &Value| agent["transactions"].as_u64().expect("a number") > 0 && agent["lost"].is_null();
         assert!(agents.len() == 2 && agents.iter().all(carried), "{outcome}");

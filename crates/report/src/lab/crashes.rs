@@ -9,8 +9,7 @@ use plimsoll_model::number::{NOTHING, counted, number, short, whole_percent};
 
 /// By variant and fault.
 pub fn table(cells: &[CrashCell]) -> Table {
-    let words = |of: &dyn Fn(&CrashCell) -> String| cells.iter().map(of).collect::<Vec<_>>();
-    let seconds = |of: Option<f64>| of.map_or(NOTHING.to_owned(), |seconds| number(seconds, 2));
+    let words = |of: &dyn Fn(&CrashCell) -> String| words(cells, of);
     let columns = vec![
         Column::words("variant", words(&|cell| cell.variant.clone())),
         Column::words("fault", words(&CrashCell::words)),
@@ -28,8 +27,7 @@ pub fn table(cells: &[CrashCell]) -> Table {
 
 /// The way back from faults, by variant and fault.
 pub fn recoveries(cells: &[CrashCell]) -> Table {
-    let words = |of: &dyn Fn(&CrashCell) -> String| cells.iter().map(of).collect::<Vec<_>>();
-    let seconds = |of: Option<f64>| of.map_or(NOTHING.to_owned(), |seconds| number(seconds, 2));
+    let words = |of: &dyn Fn(&CrashCell) -> String| words(cells, of);
     Table::new(vec![
         Column::words("variant", words(&|cell| cell.variant.clone())),
         Column::words("fault", words(&CrashCell::words)),
@@ -37,6 +35,14 @@ pub fn recoveries(cells: &[CrashCell]) -> Table {
         Column::numbers("redo", "MiB", words(&|cell| redo(cell.redo_bytes))),
         Column::numbers("full after", "s", words(&|cell| seconds(cell.full_seconds))),
     ])
+}
+
+fn words(cells: &[CrashCell], of: &dyn Fn(&CrashCell) -> String) -> Vec<String> {
+    cells.iter().map(of).collect()
+}
+
+fn seconds(seconds: Option<f64>) -> String {
+    seconds.map_or(NOTHING.to_owned(), |seconds| number(seconds, 2))
 }
 
 fn redo(bytes: Option<f64>) -> String {

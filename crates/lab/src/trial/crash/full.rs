@@ -66,13 +66,13 @@ pub(super) fn back_to_full<W: Workload>(
     Ok(full.unwrap_or_default())
 }
 
-/// Commits per second of all kinds just before the fault; none if there were none.
-fn rate_before(told: &[LoggedCommit], struck_ns: u64) -> Option<f64> {
+/// Commits per second of all kinds just before this moment; none if there were none.
+fn rate_before(told: &[LoggedCommit], until_ns: u64) -> Option<f64> {
     let first = told.iter().map(|commit| commit.t_ns).min()?;
     let over = (BEFORE_SECONDS * 1e9) as u64;
-    let since = struck_ns.saturating_sub(over).max(first);
-    let count = told.iter().filter(|commit| (since..struck_ns).contains(&commit.t_ns)).count();
-    let seconds = struck_ns.saturating_sub(since) as f64 / 1e9;
+    let since = until_ns.saturating_sub(over).max(first);
+    let count = told.iter().filter(|commit| (since..until_ns).contains(&commit.t_ns)).count();
+    let seconds = until_ns.saturating_sub(since) as f64 / 1e9;
     (count > 0 && seconds > 0.0).then(|| count as f64 / seconds)
 }
 

@@ -90,7 +90,9 @@ pub fn crash<W: Workload>(now: &mut UnderWay, under: Crash<W>, fault: PlannedFau
     let Repaired { unusable, damage } = repair(setup, fault.kind)?;
     found.corrupt.extend(damage);
     let survives = matches!(fault.kind, FaultKind::Replica | FaultKind::Backup);
-    now.keep(setup, unusable.is_some(), survives);
+    if !survives {
+        now.keep(setup, unusable.is_some());
+    }
     found.end = match unusable {
         Some(why) => CrashEnd::FileSystem(why),
         None if survives => survive(now, target, setup, &strike)?,
@@ -240,9 +242,8 @@ fn power_up(setup: &ServerSetup, lane: &Lane) -> Result<Repaired, LabError> {
     let lanes = lanes_with(lane)?;
     let (mut repaired, mut is_mounted) = (Repaired::default(), false);
     let powered = setup.directories.data.let_go_while(setup.holder, || match lanes.power_up(lane) {
-        Ok(powered) => {
-            is_mounted = true;
-            repaired.damage = powered.damage;
+        Ok(damage) => {
+            (is_mounted, repaired.damage) = (true, damage);
             Ok(())
         }
         Err(LaneError::Damaged(why)) => {
@@ -318,8 +319,8 @@ fn survive(
 
 impl UnderWay<'_> {
     /// Keeps the data as the fault left them, if the plan says so, until it is known what became of them.
-    fn keep(&mut self, setup: &ServerSetup, is_unusable: bool, survives: bool) {
-        if survives || !self.plan.crash.as_ref().is_some_and(|rules| rules.keep) {
+    fn keep(&mut self, setup: &ServerSetup, is_unusable: bool) {
+        if !self.plan.crash.as_ref().is_some_and(|rules| rules.keep) {
             return;
         }
         let trial = self.writer.directory().to_owned();
