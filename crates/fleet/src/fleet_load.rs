@@ -51,6 +51,8 @@ pub struct FleetLoad<'f> {
     /// Where our own clock begins.
     epoch: Instant,
     hearing: Hearing,
+    /// Of the broker, that were noticed.
+    comings: u64,
     has_started: bool,
     /// Another coordinator began it, and is gone.
     is_collected: bool,
@@ -114,6 +116,7 @@ impl<'f> FleetLoad<'f> {
             events: VecDeque::new(),
             epoch,
             hearing: Hearing::new(Duration::ZERO),
+            comings: fleet.link.comings(),
             has_started: false,
             is_collected: false,
             is_finished: false,
@@ -150,9 +153,15 @@ impl<'f> FleetLoad<'f> {
         let now = self.now();
         let listened = self.hearing.look(now);
         let deaf = self.hearing.deaf(now);
-        if !self.fleet.link.is_up() || deaf.is_some() {
+        let comings = self.fleet.link.comings();
+        // It may have gone and come back between two looks; agents have to find it again, too.
+        let was_away = std::mem::replace(&mut self.comings, comings) != comings;
+        let can_be_heard = self.fleet.link.is_up() && deaf.is_none();
+        if was_away || !can_be_heard {
             // Nobody is lost because nobody can be heard.
             self.voices.iter_mut().for_each(|voice| voice.attendance.is_excused(listened));
+        }
+        if !can_be_heard {
             return self.is_deaf(deaf.unwrap_or_default());
         }
         if self.stopped.is_some_and(|stopped| stopped.elapsed() > DRAINED_WITHIN) {

@@ -132,6 +132,11 @@ impl BrokerLink {
         self.news.lock().unwrap_or_else(PoisonError::into_inner).trouble.is_none()
     }
 
+    /// How often the broker came, or came back.
+    pub fn comings(&self) -> u64 {
+        *self.connected.borrow()
+    }
+
     /// Sends something, after everything that was sent before; nobody may be there to hear it.
     pub fn tell(&self, subject: &str, body: Vec<u8>) {
         let _ = self.outbox.send(Outgoing::Letter(subject.to_owned(), body));

@@ -61,6 +61,17 @@ pub fn size(text: &str) -> Result<u64, PlanError> {
     number.checked_shl(shift).filter(|bytes| bytes >> shift == number).ok_or_else(wrong)
 }
 
+/// Writes a number of bytes with the largest suffix that leaves it whole: `384M`.
+pub fn shown_size(bytes: u64) -> String {
+    let whole = [("T", 40), ("G", 30), ("M", 20), ("K", 10)]
+        .into_iter()
+        .find(|(_, shift)| bytes > 0 && bytes.trailing_zeros() >= *shift);
+    match whole {
+        Some((suffix, shift)) => format!("{}{suffix}", bytes >> shift),
+        None => bytes.to_string(),
+    }
+}
+
 /// Reads a percentage as a share, `5%` as 0.05; the sign may be left out.
 pub fn percent(text: &str) -> Result<f64, PlanError> {
     let number = text.trim().strip_suffix('%').unwrap_or(text).trim();

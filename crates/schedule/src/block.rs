@@ -70,6 +70,7 @@ impl PairedBlock {
                         round,
                         block: *block,
                         fault: None,
+                        load_seed: None,
                     }));
                 }
             }

@@ -4,9 +4,9 @@
 use crate::draw;
 use crate::labels::crash_label;
 use crate::stage::{Amount, Stage, UnplacedTrial};
+use crate::trial::EndedTrial;
 use plimsoll_load::seed::Rng;
 use plimsoll_model::FaultKind;
-use plimsoll_model::lab::TrialOutcome;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{CrashRules, PlannedFault, Variant};
 
@@ -34,7 +34,15 @@ fn turns(plan: &LabPlan, rules: &CrashRules, round: u32, kind: FaultKind) -> Vec
     let turn = |variant: &Variant| {
         let point = *variant.load.points.first()?;
         let label = crash_label(&variant.name, kind);
-        Some(UnplacedTrial { label, variant: variant.clone(), point, round, block: None, fault: Some(fault) })
+        Some(UnplacedTrial {
+            label,
+            variant: variant.clone(),
+            point,
+            round,
+            block: None,
+            fault: Some(fault),
+            load_seed: fault.load_seed,
+        })
     };
     let drawn = draw::order(plan.variants.iter().collect(), plan.seed, kind.name(), round, 0);
     drawn.into_iter().filter_map(turn).collect()
@@ -52,7 +60,7 @@ impl Stage for Crashes {
         self.turns.get(self.ended).cloned()
     }
 
-    fn tell(&mut self, _: &TrialOutcome) {
+    fn tell(&mut self, _: &EndedTrial) {
         self.ended += 1;
     }
 

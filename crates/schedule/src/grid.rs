@@ -7,6 +7,7 @@ use crate::pairing::{Outcomes, PairedVariants};
 use crate::stage::{Amount, Stage, UnplacedTrial};
 use crate::stopping::{ComparisonState, criterion, is_hopeless, of_pairs};
 use crate::switchback;
+use crate::trial::EndedTrial;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_model::stopping::restarted_label;
@@ -190,10 +191,11 @@ impl Stage for Grid {
             round: turn.round,
             block: turn.block,
             fault: None,
+            load_seed: None,
         })
     }
 
-    fn tell(&mut self, outcome: &TrialOutcome) {
+    fn tell(&mut self, EndedTrial { outcome, .. }: &EndedTrial) {
         self.ended += 1;
         if self.stopping.is_some() {
             self.outcomes.push(outcome.clone());

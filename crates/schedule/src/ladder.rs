@@ -6,11 +6,11 @@ use crate::rung::{FEWEST_PAIRS, Pairs, RungEvidence, RungReason, Step, misapplie
 use crate::stage::{Amount, Stage, UnplacedTrial};
 use crate::stopping::{ComparisonState, criterion, equivalence, of_block};
 use crate::switchback;
-use crate::trial::{Prospect, Prospects};
+use crate::trial::{EndedTrial, Prospect, Prospects};
 use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
-use plimsoll_model::lab::{RungVerdict, TrialOutcome};
+use plimsoll_model::lab::RungVerdict;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Rung, TrialRules, Variant, flip};
 use plimsoll_stats::comparison::noise_floor;
@@ -270,7 +270,7 @@ impl Stage for LadderSchedule {
         self.parts.iter().find_map(|of| of.block.next()).cloned()
     }
 
-    fn tell(&mut self, outcome: &TrialOutcome) {
+    fn tell(&mut self, EndedTrial { outcome, .. }: &EndedTrial) {
         let Some(place) = self.parts.iter().position(|of| of.block.next().is_some()) else { return };
         let LadderPart { part, block, .. } = &mut self.parts[place];
         let part = *part;

@@ -21,6 +21,7 @@ mod stage;
 pub mod stopping;
 pub mod switchback;
 mod trial;
+pub mod tune;
 
 pub use draw::seed as seed_of_round;
 pub use quantity::Quantity;
@@ -35,6 +36,7 @@ use plimsoll_model::lab::TrialStatus;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{TrialPlan, Variant};
 use stage::{Stage, UnplacedTrial};
+use tune::{FoundTune, TuneSchedule};
 
 /// The trials of a plan, one after the other.
 pub trait Schedule {
@@ -59,6 +61,7 @@ pub struct FoundSoFar {
     /// One for each variant of a plan with rungs.
     pub ladders: Vec<Climbed>,
     pub lines: Vec<Sought>,
+    pub tune: Option<FoundTune>,
 }
 
 /// The schedule of a plan.
@@ -82,14 +85,15 @@ struct PlanSchedule {
     staircases: Vec<LadderSchedule>,
     lines: LoadLines,
     crashes: Crashes,
+    tune: Option<TuneSchedule>,
 }
 
 impl PlanSchedule {
     fn new(plan: &LabPlan, prospects: &Prospects) -> PlanSchedule {
         let climb = |variant: &Variant| LadderSchedule::new(plan, variant, prospects);
         let (seeking, measured): (Vec<&Variant>, Vec<&Variant>) = match plan.rungs.is_empty() {
-            true => plan.variants.iter().partition(|variant| seeks_line(plan, variant)),
-            false => (Vec::new(), Vec::new()),
+            true if plan.tune.is_none() => plan.variants.iter().partition(|variant| seeks_line(plan, variant)),
+            _ => (Vec::new(), Vec::new()),
         };
         let climbing = if plan.rungs.is_empty() { &[][..] } else { &plan.variants };
         PlanSchedule {
@@ -99,6 +103,7 @@ impl PlanSchedule {
             staircases: climbing.iter().map(climb).collect(),
             lines: LoadLines::new(plan, &seeking),
             crashes: Crashes::new(plan),
+            tune: TuneSchedule::new(plan),
         }
     }
 
@@ -106,21 +111,23 @@ impl PlanSchedule {
     fn stages(&self) -> impl Iterator<Item = &dyn Stage> {
         let stairs = self.staircases.iter().map(|staircase| staircase as &dyn Stage);
         let last = [&self.lines as &dyn Stage, &self.crashes];
-        std::iter::once(&self.grid as &dyn Stage).chain(stairs).chain(last)
+        let tune = self.tune.iter().map(|tune| tune as &dyn Stage);
+        std::iter::once(&self.grid as &dyn Stage).chain(stairs).chain(tune).chain(last)
     }
 
     fn stages_mut(&mut self) -> impl Iterator<Item = &mut dyn Stage> {
         let stairs = self.staircases.iter_mut().map(|staircase| staircase as &mut dyn Stage);
         let last: [&mut dyn Stage; 2] = [&mut self.lines, &mut self.crashes];
-        std::iter::once(&mut self.grid as &mut dyn Stage).chain(stairs).chain(last)
+        let tune = self.tune.iter_mut().map(|tune| tune as &mut dyn Stage);
+        std::iter::once(&mut self.grid as &mut dyn Stage).chain(stairs).chain(tune).chain(last)
     }
 }
 
 impl Schedule for PlanSchedule {
     fn next(&mut self) -> Option<TrialPlan> {
-        let UnplacedTrial { label, variant, point, round, block, fault } = self.stages().find_map(Stage::next)?;
-        let again = fault.and_then(|fault| fault.load_seed);
-        let seed = again.unwrap_or_else(|| draw::seed(self.seed, round));
+        let UnplacedTrial { label, variant, point, round, block, fault, load_seed } =
+            self.stages().find_map(Stage::next)?;
+        let seed = load_seed.unwrap_or_else(|| draw::seed(self.seed, round));
         Some(TrialPlan { index: self.ended + 1, label, variant, point, round, seed, block, fault })
     }
 
@@ -128,9 +135,9 @@ impl Schedule for PlanSchedule {
         if ended.outcome.status == TrialStatus::Interrupted {
             return;
         }
-        let current = self.stages_mut().find_map(|stage| stage.next().map(|turn| (stage, turn)));
-        if let Some((stage, _)) = current.filter(|(_, turn)| turn.is(&ended.trial)) {
-            stage.tell(&ended.outcome);
+        let current = self.stages_mut().find(|stage| stage.has_next());
+        if let Some(stage) = current.filter(|stage| stage.awaits(&ended.trial)) {
+            stage.tell(&ended);
             self.ended += 1;
         }
     }
@@ -140,6 +147,10 @@ impl Schedule for PlanSchedule {
     }
 
     fn found(&self) -> FoundSoFar {
-        FoundSoFar { ladders: self.staircases.iter().map(LadderSchedule::found).collect(), lines: self.lines.found() }
+        FoundSoFar {
+            ladders: self.staircases.iter().map(LadderSchedule::found).collect(),
+            lines: self.lines.found(),
+            tune: self.tune.as_ref().map(TuneSchedule::found),
+        }
     }
 }

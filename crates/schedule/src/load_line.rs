@@ -7,6 +7,7 @@
 use crate::evidence::{NoLine, SearchEvidence, is_known};
 use crate::judge::{judge, reached_ms};
 use crate::stage::{Amount, Stage, UnplacedTrial};
+use crate::trial::EndedTrial;
 use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus, Tried};
@@ -73,7 +74,7 @@ impl Stage for LoadLines {
         self.lines[self.current()?].next()
     }
 
-    fn tell(&mut self, outcome: &TrialOutcome) {
+    fn tell(&mut self, EndedTrial { outcome, .. }: &EndedTrial) {
         if let Some(place) = self.current() {
             self.lines[place].tell(outcome);
             self.turn = place + 1;
@@ -152,6 +153,7 @@ impl Line {
             round: self.trials + 1,
             block: None,
             fault: None,
+            load_seed: None,
         })
     }
 

@@ -1,7 +1,7 @@
 //! A part of a schedule, and the trial that it asks for next.
 
+use crate::trial::EndedTrial;
 use plimsoll_model::LoadPoint;
-use plimsoll_model::lab::TrialOutcome;
 use plimsoll_plan::lab::{PlannedFault, SwitchbackBlock, TrialPlan, Variant};
 use std::iter::Sum;
 use std::ops::Add;
@@ -18,6 +18,8 @@ pub struct UnplacedTrial {
     pub block: Option<SwitchbackBlock>,
     /// Of a crash trial.
     pub fault: Option<PlannedFault>,
+    /// In place of that of its round.
+    pub load_seed: Option<u64>,
 }
 
 impl UnplacedTrial {
@@ -30,8 +32,17 @@ impl UnplacedTrial {
 pub trait Stage {
     fn next(&self) -> Option<UnplacedTrial>;
 
-    /// The outcome of the next turn.
-    fn tell(&mut self, outcome: &TrialOutcome);
+    fn has_next(&self) -> bool {
+        self.next().is_some()
+    }
+
+    /// Whether the next trial is this one.
+    fn awaits(&self, trial: &TrialPlan) -> bool {
+        self.next().is_some_and(|turn| turn.is(trial))
+    }
+
+    /// The outcome of the next trial.
+    fn tell(&mut self, ended: &EndedTrial);
 
     fn about(&self) -> Amount;
 }

@@ -9,6 +9,7 @@
 //! - Across rounds: [`comparison`], [`sequential`] where they end by themselves, and [`sides`] for both labs and
 //!   `compare`; [`explained`] takes away what others did, [`reach`] tells of rounds to come.
 //! - Over cases: [`mod@share`], how often something happens.
+//! - Over settings: [`surrogate`].
 //! - Over loads: [`scaling`] with [`mod@knee`] and [`saturation`], [`search`].
 //!
 //! How often the intervals contain the truth is in `docs/statistics.md`, which `make coverage` prints.
@@ -34,6 +35,7 @@ pub mod sides;
 mod spread;
 pub mod stalls;
 pub mod steady;
+pub mod surrogate;
 pub mod switchback;
 
 pub use knee::knee;

@@ -13,3 +13,5 @@ pub mod programs;
 pub mod proxy;
 pub mod servers;
 pub mod simulated;
+pub mod surfaces;
+pub mod tuned;

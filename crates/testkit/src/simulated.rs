@@ -60,6 +60,7 @@ pub fn plan(seed: u64, rounds: u32, variants: Vec<Variant>) -> LabPlan {
         file: "plan.toml".to_owned(),
         seed,
         crash: None,
+        tune: None,
         fleet: None,
         trials: TrialRules {
             restore: Restore::Snapshot(None),

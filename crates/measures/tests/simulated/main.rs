@@ -10,6 +10,7 @@ mod reach;
 mod stopping;
 mod summary;
 mod switchback;
+mod tune;
 
 use plimsoll_load::seed::Rng;
 use plimsoll_model::LoadPoint;

@@ -9,7 +9,9 @@ pub mod file;
 pub mod flip;
 pub mod pairs;
 pub mod permission;
+pub mod space;
 pub mod trial;
+pub mod tune;
 
 pub use crate::origin::Where;
 use crate::plan::{ArrivalSpread, FleetPlan, Measure};
@@ -23,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 pub use trial::{PlannedFault, PlannedTrial, SwitchbackBlock, TrialPlan};
+pub use tune::TuneRules;
 
 /// Nobody waits for more than this: it is a month of trials of half a minute.
 pub const MOST_TRIALS: usize = 100_000;
@@ -44,6 +47,9 @@ pub struct LabPlan {
     /// `[crash]`: besides its load each variant has its faults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<CrashRules>,
+    /// `[tune]`: a search for better settings takes the place of rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tune: Option<TuneRules>,
     /// `[fleet]`: the agents that make the load, if this process does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetPlan>,

@@ -164,6 +164,7 @@ fn plan(document: &DocumentValue, seed: u64, files: &Files<'_>) -> Result<LabPla
         seed: own_seed.unwrap_or(seed),
         trials: rules,
         crash: sections.read("crash", crash::rules)?,
+        tune: None,
         fleet: sections.read("fleet", fleet::fleet)?,
         published: published.unwrap_or_default(),
         variants,

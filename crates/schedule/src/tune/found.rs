@@ -1,0 +1,101 @@
+//! What a search found.
+
+use super::search::SearchTrial;
+use super::tried::ValuedTrial;
+use super::{Part, TuneSchedule};
+use crate::stage::Stage;
+use plimsoll_model::{Estimate, Metric};
+use plimsoll_plan::lab::space::Levels;
+use plimsoll_stats::comparison::noise_floor;
+
+/// What is believed to be best, and then has to be confirmed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Winner {
+    pub levels: Levels,
+    /// The places of the settings that differ from today's.
+    pub changed: Vec<usize>,
+    /// By how much it beats today's configuration, as far as the search tells: a share.
+    pub believed: f64,
+}
+
+/// A trial of the search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TriedConfiguration {
+    /// `today`, `arm/NAME` or its number.
+    pub label: String,
+    pub levels: Levels,
+    /// Against the mean of today's configuration, as a share; none if it came to no good end.
+    pub gain: Option<f64>,
+    pub why: Option<String>,
+}
+
+/// What one setting of the winner is worth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Worth {
+    /// Its place in the space.
+    pub place: usize,
+    /// Of the winner against itself without it, as a share; none without a pair.
+    pub change: Option<Estimate>,
+    pub is_dropped: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conclusion {
+    /// Trials are left.
+    Open,
+    /// Nothing is believed to beat today's configuration by what counts as a gain.
+    Nothing,
+    Confirmed,
+    NotConfirmed,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundTune {
+    pub metric: Metric,
+    pub floor: Option<Estimate>,
+    pub tried: Vec<TriedConfiguration>,
+    pub winner: Option<Winner>,
+    /// The winner against today's configuration.
+    pub confirmation: Option<Estimate>,
+    pub worths: Vec<Worth>,
+    /// What is left of it without what brings nothing, and that against today's configuration.
+    pub rest: Option<(Levels, Option<Estimate>)>,
+    pub conclusion: Conclusion,
+}
+
+pub(super) fn found(of: &TuneSchedule) -> FoundTune {
+    let metric = of.metric();
+    let tried = of.search.tried(&of.rules, metric);
+    let today = of.space.today();
+    let values: Vec<f64> = tried.iter().filter(|trial| trial.levels == today).filter_map(|trial| trial.value).collect();
+    let reference = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let told = |(trial, tried): (&SearchTrial, &ValuedTrial)| TriedConfiguration {
+        label: trial.label.clone(),
+        levels: tried.levels.clone(),
+        gain: tried.value.map(|value| (value - reference).exp_m1()),
+        why: trial.outcome.why.clone(),
+    };
+    let rest = of.rest();
+    let worth = |place: &usize| Worth {
+        place: *place,
+        change: of.worth(*place),
+        is_dropped: rest.as_ref().is_some_and(|rest| rest[*place] == of.space.dimensions[*place].today),
+    };
+    let conclusion = match (of.has_next(), &of.winner) {
+        (true, _) => Conclusion::Open,
+        (false, None) => Conclusion::Nothing,
+        (false, Some(_)) if of.is_confirmed() => Conclusion::Confirmed,
+        (false, Some(_)) => Conclusion::NotConfirmed,
+    };
+    FoundTune {
+        metric,
+        floor: noise_floor(&values.iter().map(|value| value.exp()).collect::<Vec<_>>()).ok(),
+        tried: of.search.trials().iter().zip(&tried).map(told).collect(),
+        confirmation: of.gain(Part::Confirmation),
+        worths: of.winner.iter().flat_map(|winner| &winner.changed).map(worth).collect(),
+        rest: rest.map(|rest| (rest, of.gain(Part::Rest))),
+        winner: of.winner.clone(),
+        conclusion,
+    }
+}

@@ -1,0 +1,313 @@
+//! A search for better settings that keeps its word: what it found is confirmed on other data against today's configuration,
+//! and each setting of it has to show what it is worth.
+//!
+//! First today's configuration, again and again, which shows what chance does; the configurations that are tried in any case; some
+//! that fill the space evenly; then what promises most by what the trials before have taught. What is believed to be best
+//! is stripped of the settings that are believed to bring nothing, and confirmed in pairs. Each of its settings is put back
+//! once, and what is left without those that bring nothing is confirmed again.
+
+mod found;
+mod propose;
+mod rounds;
+mod search;
+mod tried;
+
+use crate::block::BlockSide;
+use crate::draw;
+use crate::quantity::deciding;
+use crate::stage::{Amount, Stage, UnplacedTrial};
+use crate::trial::EndedTrial;
+pub use found::{Conclusion, FoundTune, TriedConfiguration, Winner, Worth};
+use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::{Estimate, LoadPoint, Metric};
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::space::{Level, Levels, SearchSpace};
+use plimsoll_plan::lab::{Change, Setting, TrialPlan, TuneRules, Variant, Where};
+use plimsoll_stats::sequential::Looks;
+use rounds::Rounds;
+use search::Search;
+use std::cell::OnceCell;
+
+/// Of the time for everything, the shares of the search and of what confirms its winner; the rest is for what each setting is
+/// worth.
+const SEARCH: f64 = 0.55;
+const CONFIRMATION: f64 = 0.25;
+/// Fewer rounds show nothing, and more are nobody's.
+const FEWEST_ROUNDS: usize = 3;
+const MOST_CONFIRMING: usize = 20;
+const MOST_FOR_WORTH: usize = 8;
+/// A gain is known well enough if its interval reaches no further on either side than this share of it.
+const CLOSE: f64 = 0.25;
+/// Keeps the seeds of what confirms apart from those of the search: "fresh" in ASCII.
+const FRESH: u64 = 0x66_7265_7368;
+/// Where the settings of a trial come from.
+const ORIGIN: &str = "plimsoll tune";
+
+/// The search of a plan's variant.
+pub(crate) struct TuneSchedule {
+    base: Variant,
+    rules: TuneRules,
+    space: SearchSpace,
+    seed: u64,
+    point: LoadPoint,
+    search: Search,
+    winner: Option<Winner>,
+    /// What follows the search, in the order in which it runs; the last one may not have ended.
+    parts: Vec<(Part, Rounds)>,
+    /// Seconds that all trials took together, and how many there were.
+    spent: f64,
+    ended: usize,
+    next: OnceCell<Option<UnplacedTrial>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The winner against today's configuration.
+    Confirmation,
+    /// The winner without each of its settings against the winner.
+    Worths,
+    /// What is left of the winner against today's configuration.
+    Rest,
+}
+
+impl TuneSchedule {
+    /// `None` if the plan has no search, or if it is not known yet what may be tried.
+    pub fn new(plan: &LabPlan) -> Option<TuneSchedule> {
+        let rules = plan.tune.clone()?;
+        let space = rules.space.clone()?;
+        let base = plan.variants.first()?.clone();
+        let point = *base.load.points.first()?;
+        let search = Search::new(&rules, &space, plan.seed);
+        Some(TuneSchedule {
+            base,
+            rules,
+            space,
+            seed: plan.seed,
+            point,
+            search,
+            winner: None,
+            parts: Vec::new(),
+            spent: 0.0,
+            ended: 0,
+            next: OnceCell::new(),
+        })
+    }
+
+    /// What the trials so far show.
+    pub fn found(&self) -> FoundTune {
+        found::found(self)
+    }
+
+    fn metric(&self) -> Metric {
+        self.rules.objective.metric().unwrap_or_else(|| deciding(&[self.point], self.search.outcomes()))
+    }
+
+    fn label(&self, name: &str) -> String {
+        format!("{}/tune/{name}", self.base.name)
+    }
+
+    /// The server with these settings.
+    fn variant(&self, levels: &[Level]) -> Variant {
+        let setting = |(name, value): (&str, String)| Setting {
+            name: name.to_owned(),
+            value,
+            at: Where { file: ORIGIN.to_owned(), line: 0 },
+            from_file: false,
+        };
+        let config = self.space.changed(levels).into_iter().map(setting).collect();
+        self.base.with(&self.base.name, &Change { config, ..Change::default() })
+    }
+
+    /// The same on data that the search has not seen.
+    fn side(&self, name: &str, levels: &[Level]) -> BlockSide {
+        let mut variant = self.variant(levels);
+        if variant.workload.dataset.is_none() {
+            variant.workload.seed = variant.workload.seed.wrapping_add(1);
+        }
+        BlockSide { label: self.label(name), variant }
+    }
+
+    /// How many trials there would be time for.
+    fn affordable(&self, seconds: f64) -> usize {
+        let each = self.spent / self.ended.max(1) as f64;
+        (seconds / each.max(f64::MIN_POSITIVE)) as usize
+    }
+
+    fn left(&self) -> f64 {
+        (self.rules.seconds - self.spent).max(0.0)
+    }
+
+    fn begin(&mut self, part: Part, against: BlockSide, sides: Vec<BlockSide>, rounds: usize) {
+        let looks = Looks::new(rounds, CONFIDENCE);
+        self.parts.push((part, Rounds::new(against, sides, self.point, rounds as u32, looks, self.seed)));
+    }
+
+    fn go_on(&mut self) {
+        match self.parts.last().map(|(part, _)| *part) {
+            None => self.confirm(),
+            Some(Part::Confirmation) => self.ask_for_worths(),
+            Some(Part::Worths) => self.confirm_rest(),
+            Some(Part::Rest) => {}
+        }
+    }
+
+    /// Confirms what is believed to be best, if that is more than nothing.
+    fn confirm(&mut self) {
+        self.winner = self.search.winner(&self.space, &self.rules, self.metric());
+        let Some(winner) = &self.winner else { return };
+        let (today, found) =
+            (self.side("confirmation/today", &self.space.today()), self.side("confirmation/found", &winner.levels));
+        let rounds = self.affordable(CONFIRMATION * self.rules.seconds) / 2;
+        self.begin(Part::Confirmation, today, vec![found], rounds.clamp(FEWEST_ROUNDS, MOST_CONFIRMING));
+    }
+
+    /// Puts each changed setting of a confirmed winner back once, if there is time.
+    fn ask_for_worths(&mut self) {
+        let Some(winner) = self.winner.as_ref().filter(|_| self.is_confirmed()) else { return };
+        let rounds = self.affordable(self.left()) / (winner.changed.len() + 1);
+        if winner.changed.len() < 2 || rounds < FEWEST_ROUNDS {
+            return;
+        }
+        let found = self.side("worth/found", &winner.levels);
+        let without = |place: &usize| {
+            let name = format!("worth/without/{}", self.space.dimensions[*place].name);
+            self.side(&name, &self.space.without(&winner.levels, *place))
+        };
+        let sides = winner.changed.iter().map(without).collect();
+        self.begin(Part::Worths, found, sides, rounds.min(MOST_FOR_WORTH));
+    }
+
+    /// Confirms what is left beside all of it, if something was dropped and there is time.
+    fn confirm_rest(&mut self) {
+        let (Some(rest), Some(winner)) = (self.rest(), &self.winner) else { return };
+        let rounds = self.affordable(self.left()) / 3;
+        if rounds >= FEWEST_ROUNDS {
+            let today = self.side("rest/today", &self.space.today());
+            let sides = vec![self.side("rest/left", &rest), self.side("rest/found", &winner.levels)];
+            self.begin(Part::Rest, today, sides, rounds.min(MOST_CONFIRMING));
+        }
+    }
+
+    /// The winner without the settings that were not shown to bring anything; `None` if all were, or none.
+    fn rest(&self) -> Option<Levels> {
+        let winner = self.winner.as_ref()?;
+        self.part(Part::Worths)?;
+        let brings = |place: usize| {
+            let worth = self.worth(place).and_then(|worth| worth.interval());
+            worth.is_some_and(|(low, _)| low > 0.0)
+        };
+        let dropped: Vec<usize> = winner.changed.iter().copied().filter(|place| !brings(*place)).collect();
+        if dropped.is_empty() || dropped.len() == winner.changed.len() {
+            return None;
+        }
+        Some(dropped.into_iter().fold(winner.levels.clone(), |levels, place| self.space.without(&levels, place)))
+    }
+
+    fn part(&self, part: Part) -> Option<&Rounds> {
+        self.parts.iter().find(|(of, _)| *of == part).map(|(_, rounds)| rounds)
+    }
+
+    /// By how much the winner, or what is left of it, beats today's configuration: a share.
+    fn gain(&self, part: Part) -> Option<Estimate> {
+        self.part(part)?.change(0, self.metric(), false)
+    }
+
+    /// What the setting at a place brings to the winner, as a share.
+    fn worth(&self, place: usize) -> Option<Estimate> {
+        let changed = &self.winner.as_ref()?.changed;
+        let side = changed.iter().position(|of| *of == place)?;
+        self.part(Part::Worths)?.change(side, self.metric(), true)
+    }
+
+    fn is_confirmed(&self) -> bool {
+        self.gain(Part::Confirmation).and_then(|gain| gain.interval()).is_some_and(|(low, _)| low > 0.0)
+    }
+
+    fn planned(&self) -> Option<UnplacedTrial> {
+        if let Some(turn) = self.parts.last().and_then(|(_, rounds)| rounds.next()) {
+            let load_seed = Some(draw::seed(self.seed ^ FRESH, turn.round));
+            return Some(UnplacedTrial { load_seed, ..turn.clone() });
+        }
+        let (name, levels) = self.search.next(&self.space, &self.rules, self.metric())?;
+        Some(UnplacedTrial {
+            label: self.label(&name),
+            variant: self.variant(&levels),
+            point: self.point,
+            // The same load for everything that is tried once.
+            round: 1 + self.search.repeats(&name),
+            block: None,
+            fault: None,
+            load_seed: None,
+        })
+    }
+
+    fn tell_search(&mut self, ended: &EndedTrial) {
+        let config = &ended.trial.variant.config;
+        let value =
+            |name: &str| config.iter().find(|setting| setting.name == name).map(|setting| setting.value.clone());
+        let levels = self.space.levels_of(value).unwrap_or_else(|| self.space.today());
+        self.search.tell(levels, &ended.outcome);
+        if self.spent >= SEARCH * self.rules.seconds {
+            self.search.end();
+            self.go_on();
+        }
+    }
+}
+
+/// The sides of a part that need more rounds for what is done next to be known.
+fn open_sides(part: Part, rounds: &Rounds, metric: Metric, decide: f64) -> Vec<usize> {
+    let is_open = |place: &usize| {
+        let change = rounds.change(*place, metric, part == Part::Worths);
+        let Some((low, high)) = change.and_then(|change| change.interval()) else { return true };
+        match part {
+            Part::Worths => low <= 0.0 && high >= decide,
+            Part::Confirmation | Part::Rest => high >= 0.0 && (low <= 0.0 || high - low > CLOSE * (low + high)),
+        }
+    };
+    (0..rounds.sides()).filter(is_open).collect()
+}
+
+impl Stage for TuneSchedule {
+    fn next(&self) -> Option<UnplacedTrial> {
+        self.next.get_or_init(|| self.planned()).clone()
+    }
+
+    fn has_next(&self) -> bool {
+        !self.search.is_over() || self.parts.last().is_some_and(|(_, rounds)| rounds.next().is_some())
+    }
+
+    /// By its name alone: what promises most takes long to find, and a trial says itself what it tried.
+    fn awaits(&self, trial: &TrialPlan) -> bool {
+        match self.parts.last().and_then(|(_, rounds)| rounds.next()) {
+            Some(turn) => turn.is(trial),
+            None => self.search.label().is_some_and(|name| trial.label == self.label(&name)),
+        }
+    }
+
+    fn tell(&mut self, ended: &EndedTrial) {
+        self.next = OnceCell::new();
+        self.spent += ended.outcome.seconds();
+        self.ended += 1;
+        let (metric, decide, has_time) = (self.metric(), self.rules.decide, self.left() > 0.0);
+        let Some((part, rounds)) = self.parts.last_mut() else { return self.tell_search(ended) };
+        let part = *part;
+        rounds.tell(&ended.outcome, |rounds| match part {
+            // The answer itself gets its rounds.
+            Part::Worths | Part::Rest if !has_time => Vec::new(),
+            _ => open_sides(part, rounds, metric, decide),
+        });
+        if rounds.next().is_none() {
+            self.go_on();
+        }
+    }
+
+    fn about(&self) -> Amount {
+        let under_way = self.parts.last().and_then(|(_, rounds)| rounds.next()).is_some();
+        let to_come = match self.search.is_over() {
+            true if !under_way => 0,
+            _ if self.ended == 0 => 1,
+            _ => self.affordable(self.left()),
+        };
+        Amount::of(self.ended + to_come, false)
+    }
+}
