@@ -25,7 +25,9 @@ const WORTH_A_NAME: f64 = 0.05;
 
 /// Whether the trials of `plan` build on each other, so that a disturbed one spoils those after it.
 pub fn is_needed(plan: &LabPlan) -> bool {
-    let builds = !plan.rungs.is_empty() || plan.variants.iter().any(|variant| variant.load.find.is_some());
+    let builds = !plan.rungs.is_empty()
+        || plan.tune.is_some()
+        || plan.variants.iter().any(|variant| variant.load.find.is_some());
     builds && !plan.trials.noisy_host
 }
 

@@ -11,6 +11,7 @@ use crate::metric::Metric;
 use crate::samples::Phase;
 use crate::stopping::{Stopping, restarted_label};
 use crate::summary::Point;
+use crate::tune::TuneSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -178,6 +179,9 @@ pub struct LabSummary {
     /// By variant and fault, in the order of the plan, where it asks for faults.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crashes: Vec<CrashCell>,
+    /// Where the plan searches for better settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tune: Option<TuneSummary>,
     pub caveats: Vec<Caveat>,
     /// Trials of the plan are left that were not run to their end.
     pub interrupted: bool,

@@ -38,6 +38,7 @@ pub mod stopping;
 pub mod summary;
 pub mod text;
 pub mod trend;
+pub mod tune;
 mod value;
 
 pub use build::Build;

@@ -124,6 +124,7 @@ fn summary() -> LabSummary {
         ladders: vec![ladder()],
         load_lines: vec![load_line(Some(estimate(1240.0, 1190.0, 1300.0))), load_line(None)],
         crashes: Vec::new(),
+        tune: None,
         caveats: vec![Caveat::new("failed_trials", "1 of 6 trials failed\u{1b}[31m")],
         interrupted: false,
     }

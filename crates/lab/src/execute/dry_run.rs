@@ -11,9 +11,11 @@ use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::class;
 use plimsoll_plan::lab::permission::{Ask, Asked, Given};
+use plimsoll_plan::lab::space::SearchSpace;
 use plimsoll_plan::lab::{PlannedTrial, Restore, Rung, Storage, SwitchbackRule, TrialRules, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
 use plimsoll_schedule::rung::FEWEST_PAIRS;
+use plimsoll_schedule::tune::AT_FIRST;
 use plimsoll_schedule::{EndedTrial, Prospect, Prospects};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -38,6 +40,8 @@ pub struct DryRun {
     /// Whether `trials` has all of them.
     pub complete: bool,
     pub variants: Vec<VariantPlan>,
+    /// What a search may try; `null` without one, or if its server was not looked at.
+    pub search: Option<SearchSpace>,
     /// What its rounds would show, judging by a recording; `null` without one.
     pub reach: Option<Reach>,
     /// Everything that needs `--allow-commands` or a person, each with its line.
@@ -124,6 +128,7 @@ pub fn dry_run(
         estimate: estimate(plan, prospects)?,
         trials,
         complete,
+        search: plan.tune.as_ref().and_then(|rules| rules.space.clone()),
         reach: None,
         variants,
         actions: plan.asks(given).into_iter().map(action).collect(),
@@ -233,6 +238,7 @@ pub(super) fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<PlannedTrial
     };
     let points = |variants: &[Variant]| variants.iter().map(|variant| variant.load.points.len()).sum::<usize>();
     let turns = match (plan.rungs.is_empty(), plan.trials.stopping) {
+        _ if plan.tune.is_some() => AT_FIRST,
         (true, None) => usize::MAX,
         (true, Some(_)) => rounds * points(&plan.variants),
         // A ladder begins with pairs of its base against itself, or with its first rung.

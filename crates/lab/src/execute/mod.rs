@@ -60,6 +60,7 @@ pub fn execute(
         false => Machine::dry(home, &options.given),
     };
     let prospects = machine.check(plan)?;
+    let plan = &machine.with_search_space(plan)?;
     permission::check(plan, options)?;
     options.login.check(plan)?;
     let estimate = dry_run::estimate(plan, &prospects)?;

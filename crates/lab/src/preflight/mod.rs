@@ -10,6 +10,7 @@ mod directories;
 pub mod permission;
 mod places;
 mod prospects;
+mod search_space;
 pub mod semi_sync;
 pub mod surroundings;
 mod work;

@@ -1,7 +1,7 @@
 //! The answer of a lab in one sentence.
 
-use super::crashes;
 use super::words::{quantity, rate_with_interval};
+use super::{crashes, tune};
 use plimsoll_model::Estimate;
 use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Row, Verdict};
@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 pub fn headline(summary: &LabSummary, ended: &[EndedTrial]) -> String {
     let mut found: Vec<String> = summary.ladders.iter().map(ladder).collect();
     found.extend(summary.load_lines.iter().map(load_line));
+    found.extend(summary.tune.as_ref().map(tune::sentence));
     found.extend(crashes::sentences(&summary.crashes));
     // Beside what faults cost, what variants bring is the second question, which has a table and a figure.
     if summary.crashes.is_empty() {

@@ -5,6 +5,7 @@ mod crashes;
 mod headline;
 mod reach;
 mod reasons;
+mod tune;
 mod words;
 
 use crate::caveats;
@@ -39,7 +40,7 @@ pub fn summary(plan: &LabPlan, prospects: &Prospects, ended: &[EndedTrial]) -> L
     let mut schedule = plimsoll_schedule::of(plan, prospects);
     ended.iter().for_each(|ended| schedule.tell(ended.clone()));
     let found = schedule.found();
-    let is_grid = found.ladders.is_empty();
+    let is_grid = found.ladders.is_empty() && found.tune.is_none();
     let measured = plan.variants.iter().filter(|variant| !seeks_line(plan, variant));
     // With `rounds = "auto"` a ladder does not measure its base against itself, and a fault that is repeated has no rounds.
     let is_told = |cell: &Cell| is_grid && plan.trials.rounds > 0 || cell.rounds + cell.failed > 0;
@@ -65,6 +66,7 @@ pub fn summary(plan: &LabPlan, prospects: &Prospects, ended: &[EndedTrial]) -> L
         ladders: found.ladders.into_iter().map(reasons::ladder).collect(),
         load_lines: found.lines.into_iter().map(reasons::load_line).collect(),
         crashes: crashes::cells(plan, ended),
+        tune: found.tune.and_then(|found| tune::summary(plan, found)),
         caveats: Vec::new(),
         interrupted: schedule.next().is_some(),
     };

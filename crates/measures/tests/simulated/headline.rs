@@ -58,6 +58,7 @@ fn told(row: Row) -> String {
         ladders: Vec::new(),
         load_lines: Vec::new(),
         crashes: Vec::new(),
+        tune: None,
         caveats: Vec::new(),
         interrupted: false,
     };

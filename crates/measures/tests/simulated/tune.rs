@@ -2,10 +2,11 @@
 
 use super::*;
 use plimsoll_model::Class;
+use plimsoll_model::tune::TuneConclusion;
 use plimsoll_plan::knowledge::{Release, classes};
 use plimsoll_plan::lab::space::build::{AskedSettings, Machine, TodaysServer, space};
 use plimsoll_plan::lab::tune::{Sampler, TuneArm};
-use plimsoll_schedule::tune::{Conclusion, FoundTune};
+use plimsoll_schedule::tune::FoundTune;
 use plimsoll_testkit::surfaces::{FLAT, SURFACES, Surface};
 use plimsoll_testkit::tuned::{levels_of, measured, tune_plan};
 
@@ -33,7 +34,7 @@ fn what_is_there_is_found_and_confirmed() {
     for name in ["saturating", "conditional", "special", "failures"] {
         let surface = Surface::new(name, 3);
         let (all, found) = searched(&surface, &tune_plan(&surface.space, TRIALS, 3), 0.02, 3);
-        assert_eq!(found.conclusion, Conclusion::Confirmed, "{name}");
+        assert_eq!(found.conclusion, TuneConclusion::Confirmed, "{name}");
         let (brings, best) = (truth(&surface, &found), surface.best.exp_m1());
         assert!(brings > 0.7 * best, "{name}: {brings} of {best}");
         let (low, high) = found.confirmation.as_ref().and_then(|gain| gain.interval()).expect("an interval");
@@ -82,7 +83,7 @@ fn what_brings_nothing_is_dropped_and_what_is_left_confirmed() {
     }
     let (all, found) = searched(&surface, &plan, 0.02, 4);
     assert!(all.iter().any(|ended| ended.trial.label == "base/tune/arm/baseline"));
-    assert_eq!(found.conclusion, Conclusion::Confirmed);
+    assert_eq!(found.conclusion, TuneConclusion::Confirmed);
     let kept: Vec<usize> = found.worths.iter().filter(|worth| !worth.is_dropped).map(|worth| worth.place).collect();
     let winner = found.winner.as_ref().expect("a winner");
     assert!(winner.changed.len() == 1 || kept == [0], "{found:?}");
@@ -93,7 +94,7 @@ fn a_flat_surface_has_nothing_to_find() {
     let surface = Surface::new(FLAT, 1);
     let claimed = (1..=4).filter(|seed| {
         let (_, found) = searched(&surface, &tune_plan(&surface.space, TRIALS, *seed), 0.03, *seed);
-        found.conclusion == Conclusion::Confirmed
+        found.conclusion == TuneConclusion::Confirmed
     });
     // One in forty claims something.
     assert!(claimed.count() <= 1);
@@ -107,7 +108,7 @@ fn configurations_may_be_drawn_instead() {
         rules.sampler = Sampler::Random;
     }
     let (all, found) = searched(&surface, &plan, 0.02, 1);
-    assert_eq!(found.conclusion, Conclusion::Confirmed);
+    assert_eq!(found.conclusion, TuneConclusion::Confirmed);
     assert_resumable(&plan, &Prospects::new(), &all);
 }
 
@@ -119,7 +120,7 @@ fn a_space_without_settings_has_an_answer() {
         space.dimensions.clear();
     }
     let (all, found) = searched(&surface, &plan, 0.02, 1);
-    assert_eq!((all.len(), found.conclusion), (0, Conclusion::Nothing));
+    assert_eq!((all.len(), found.conclusion), (0, TuneConclusion::Nothing));
 }
 
 /// Whatever a server answers, what is asked of it is within its limits and costs nothing that is not allowed.
@@ -167,7 +168,7 @@ fn claims_hold_and_nothing_is_claimed_where_nothing_is() {
             let surface = Surface::new(name, seed);
             let (_, found) = searched(&surface, &tune_plan(&surface.space, TRIALS, seed), 0.1, seed);
             let gain = found.confirmation.as_ref().and_then(|gain| gain.interval());
-            if let (Conclusion::Confirmed, Some((low, high))) = (found.conclusion, gain) {
+            if let (TuneConclusion::Confirmed, Some((low, high))) = (found.conclusion, gain) {
                 claims += 1;
                 held += usize::from((low..=high).contains(&truth(&surface, &found)));
             }
@@ -178,7 +179,7 @@ fn claims_hold_and_nothing_is_claimed_where_nothing_is() {
     let surface = Surface::new(FLAT, 1);
     let claimed = (1..=100).filter(|seed| {
         let (_, found) = searched(&surface, &tune_plan(&surface.space, TRIALS, *seed), 0.1, *seed);
-        found.conclusion == Conclusion::Confirmed
+        found.conclusion == TuneConclusion::Confirmed
     });
     // Of 5 %, more than 12 in a hundred would be one in a thousand.
     let claimed = claimed.count();

@@ -392,3 +392,28 @@ fn rounds_that_end_by_themselves_need_something_to_decide() {
         refused(&plan(&lines), None, at + 3, &[words]);
     }
 }
+
+#[test]
+fn a_search_is_of_one_server_of_ours_at_one_load_point() {
+    const TUNE: &str = "tune.time = \"2h\"\n";
+    let with =
+        |lines: &str, line: usize, words: &[&str]| refused(&plan(&format!("{TUNE}{lines}")), None, line + 3, words);
+    refused_each(&[
+        ("[tune]\ntop = 3", 1, &["`tune.time` is missing", "such as 2h"]),
+        ("tune.time = \"0s\"", 1, &["tune.time"]),
+        ("[tune]\ntime = \"2h\"\nobjective = \"tps\"", 3, &["nopm", "p99", "load-line", "cost"]),
+        ("[tune]\ntime = \"2h\"\nkeep = \"p99 > 1s\"", 3, &["such as p99 < 20ms"]),
+        ("[tune]\ntime = \"2h\"\nsettings = [\"innodb_bufer_pool_size\"]", 3, &["known to be worth trying"]),
+        ("[tune]\ntime = \"2h\"\nsettings = [\"sync_binlog\"]\ntop = 3", 4, &["leave one of the two out"]),
+        ("[tune]\ntime = \"2h\"\nsettings = []", 3, &["an empty list"]),
+        ("[tune]\ntime = \"2h\"\nsampler = \"grid\"", 3, &["learning", "random"]),
+        ("[tune]\ntime = \"2h\"\nrecovery = \"10s\"", 3, &["trials.recovery = true"]),
+        ("[tune]\ntime = \"2h\"\nrandom = true", 3, &["`tune.random` is not known"]),
+    ]);
+    with("[load]\nconnections = [1, 2]", 2, &["one load point"]);
+    with("[server]\ntarget = \"mysql://h/d\"\n[trials]\nrestore = \"none\"", 2, &["private servers alone"]);
+    with("[trials]\nrounds = \"auto\"", 2, &["decides itself"]);
+    with("[trials]\nrestore = \"reload\"", 2, &["the same data"]);
+    with("[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"", 1, &["accepted is one variant"]);
+    with("[[rung]]\nname = \"a\"\nconfig.sync_binlog = 1", 1, &["leave rungs out"]);
+}

@@ -136,6 +136,7 @@ fn tell_reach(pilot: &Path, plan: &LabPlan) -> anyhow::Result<()> {
 fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan, given: &Given) -> anyhow::Result<u8> {
     let mut machine = Machine::dry(home, given);
     let prospects = machine.check(plan)?;
+    let plan = &machine.with_search_space(plan)?;
     let mut found = dry_run(&mut machine, plan, &prospects, given)?;
     if let Some(text) = &args.from {
         let listing = read::list(&home.recordings()).map_err(LabError::from)?;

@@ -4,6 +4,7 @@ use super::search::SearchTrial;
 use super::tried::ValuedTrial;
 use super::{Part, TuneSchedule};
 use crate::stage::Stage;
+use plimsoll_model::tune::TuneConclusion;
 use plimsoll_model::{Estimate, Metric};
 use plimsoll_plan::lab::space::Levels;
 use plimsoll_stats::comparison::noise_floor;
@@ -39,16 +40,6 @@ pub struct Worth {
     pub is_dropped: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Conclusion {
-    /// Trials are left.
-    Open,
-    /// Nothing is believed to beat today's configuration by what counts as a gain.
-    Nothing,
-    Confirmed,
-    NotConfirmed,
-}
-
 /// What a search found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundTune {
@@ -61,7 +52,7 @@ pub struct FoundTune {
     pub worths: Vec<Worth>,
     /// What is left of it without what brings nothing, and that against today's configuration.
     pub rest: Option<(Levels, Option<Estimate>)>,
-    pub conclusion: Conclusion,
+    pub conclusion: TuneConclusion,
 }
 
 pub(super) fn found(of: &TuneSchedule) -> FoundTune {
@@ -83,10 +74,10 @@ pub(super) fn found(of: &TuneSchedule) -> FoundTune {
         is_dropped: rest.as_ref().is_some_and(|rest| rest[*place] == of.space.dimensions[*place].today),
     };
     let conclusion = match (of.has_next(), &of.winner) {
-        (true, _) => Conclusion::Open,
-        (false, None) => Conclusion::Nothing,
-        (false, Some(_)) if of.is_confirmed() => Conclusion::Confirmed,
-        (false, Some(_)) => Conclusion::NotConfirmed,
+        (true, _) => TuneConclusion::Open,
+        (false, None) => TuneConclusion::Nothing,
+        (false, Some(_)) if of.is_confirmed() => TuneConclusion::Confirmed,
+        (false, Some(_)) => TuneConclusion::NotConfirmed,
     };
     FoundTune {
         metric,

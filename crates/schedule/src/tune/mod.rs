@@ -17,14 +17,16 @@ use crate::draw;
 use crate::quantity::deciding;
 use crate::stage::{Amount, Stage, UnplacedTrial};
 use crate::trial::EndedTrial;
-pub use found::{Conclusion, FoundTune, TriedConfiguration, Winner, Worth};
+pub use found::{FoundTune, TriedConfiguration, Winner, Worth};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::{Estimate, LoadPoint, Metric};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::space::{Level, Levels, SearchSpace};
-use plimsoll_plan::lab::{Change, Setting, TrialPlan, TuneRules, Variant, Where};
+use plimsoll_plan::lab::{Change, Setting, TrialPlan, TrialRules, TuneRules, Variant, WarmUp, Where};
+use plimsoll_plan::plan::Measure;
 use plimsoll_stats::sequential::Looks;
 use rounds::Rounds;
+pub use search::AT_FIRST;
 use search::Search;
 use std::cell::OnceCell;
 
@@ -38,6 +40,12 @@ const MOST_CONFIRMING: usize = 20;
 const MOST_FOR_WORTH: usize = 8;
 /// A gain is known well enough if its interval reaches no further on either side than this share of it.
 const CLOSE: f64 = 0.25;
+/// A search of more trials than this is nobody's.
+const MOST_SEARCHED: usize = 1_000;
+/// What a trial takes beside warming up and measuring, seconds, and an automatic warm-up or a measurement that ends by a number of
+/// transactions: guesses, as long as none has ended.
+const AROUND: f64 = 6.0;
+const UNTIL_STEADY: f64 = 30.0;
 /// Keeps the seeds of what confirms apart from those of the search: "fresh" in ASCII.
 const FRESH: u64 = 0x66_7265_7368;
 /// Where the settings of a trial come from.
@@ -54,9 +62,10 @@ pub(crate) struct TuneSchedule {
     winner: Option<Winner>,
     /// What follows the search, in the order in which it runs; the last one may not have ended.
     parts: Vec<(Part, Rounds)>,
-    /// Seconds that all trials took together, and how many there were.
+    /// Seconds that all trials took together, how many there were, and how long one was guessed to take.
     spent: f64,
     ended: usize,
+    guess: f64,
     next: OnceCell<Option<UnplacedTrial>>,
 }
 
@@ -89,6 +98,7 @@ impl TuneSchedule {
             parts: Vec::new(),
             spent: 0.0,
             ended: 0,
+            guess: guess(&plan.trials),
             next: OnceCell::new(),
         })
     }
@@ -129,7 +139,7 @@ impl TuneSchedule {
 
     /// How many trials there would be time for.
     fn affordable(&self, seconds: f64) -> usize {
-        let each = self.spent / self.ended.max(1) as f64;
+        let each = if self.ended == 0 { self.guess } else { self.spent / self.ended as f64 };
         (seconds / each.max(f64::MIN_POSITIVE)) as usize
     }
 
@@ -247,11 +257,25 @@ impl TuneSchedule {
             |name: &str| config.iter().find(|setting| setting.name == name).map(|setting| setting.value.clone());
         let levels = self.space.levels_of(value).unwrap_or_else(|| self.space.today());
         self.search.tell(levels, &ended.outcome);
-        if self.spent >= SEARCH * self.rules.seconds {
+        let is_enough = self.spent >= SEARCH * self.rules.seconds || self.ended >= MOST_SEARCHED;
+        if is_enough || self.search.is_hopeless() {
             self.search.end();
             self.go_on();
         }
     }
+}
+
+/// How long a trial may take, seconds.
+fn guess(rules: &TrialRules) -> f64 {
+    let warm_up = match rules.warmup {
+        WarmUp::Seconds(seconds) => seconds,
+        WarmUp::Auto => UNTIL_STEADY,
+    };
+    let measured = match rules.measure {
+        Measure::Seconds(seconds) => seconds,
+        Measure::Events(_) | Measure::EventsPerConnection(_) => UNTIL_STEADY,
+    };
+    AROUND + warm_up + measured
 }
 
 /// The sides of a part that need more rounds for what is done next to be known.
@@ -305,7 +329,6 @@ impl Stage for TuneSchedule {
         let under_way = self.parts.last().and_then(|(_, rounds)| rounds.next()).is_some();
         let to_come = match self.search.is_over() {
             true if !under_way => 0,
-            _ if self.ended == 0 => 1,
             _ => self.affordable(self.left()),
         };
         Amount::of(self.ended + to_come, false)

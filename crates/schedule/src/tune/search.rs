@@ -14,7 +14,7 @@ use plimsoll_stats::search::SearchOutcome;
 use plimsoll_stats::surrogate::Belief;
 
 /// Trials of today's configuration before anything else.
-const AT_FIRST: usize = 3;
+pub const AT_FIRST: usize = 3;
 /// Configurations that fill the space evenly, for each of its settings, and at least and at most.
 const FEWEST_SPREAD: usize = 6;
 const MOST_SPREAD: usize = 12;
@@ -65,6 +65,11 @@ impl Search {
 
     pub fn end(&mut self) {
         self.is_over = true;
+    }
+
+    /// Whether today's configuration itself comes to no good end, so that there is nothing to compare with.
+    pub fn is_hopeless(&self) -> bool {
+        self.trials.len() == AT_FIRST && self.outcomes().all(|outcome| outcome.status != TrialStatus::Done)
     }
 
     pub fn tell(&mut self, levels: Levels, outcome: &TrialOutcome) {

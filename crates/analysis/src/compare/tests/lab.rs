@@ -26,6 +26,7 @@ fn summary() -> LabSummary {
         ladders: Vec::new(),
         load_lines: Vec::new(),
         crashes: Vec::new(),
+        tune: None,
         caveats: Vec::new(),
         interrupted: false,
     }

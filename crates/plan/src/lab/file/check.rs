@@ -41,6 +41,7 @@ pub(super) fn check(plan: &LabPlan, lines: &BTreeMap<String, Where>) -> Result<(
     for variant in &plan.variants {
         pool_fits(variant)?;
     }
+    check.tune()?;
     check.trials()?;
     check.stopping()?;
     check.switchback()?;
@@ -244,6 +245,46 @@ impl Check<'_> {
             return refuse(variant.at(wrong.0), format!("crash: {}", wrong.1));
         }
         Ok(())
+    }
+
+    /// A search is of one server of ours at one load point, and takes the place of rounds.
+    fn tune(&self) -> Result<(), PlanError> {
+        let LabPlan { variants, rungs, trials, tune: Some(rules), crash, .. } = self.plan else { return Ok(()) };
+        let [variant] = &variants[..] else {
+            return refuse(
+                self.at("variant"),
+                "tune: the settings of one server are searched; accepted is one variant",
+            );
+        };
+        let Variant { workload, load, target, .. } = variant;
+        let (key, problem) = if target.is_some() {
+            ("target", "settings are tried on private servers alone; leave target out")
+        } else if workload.is_storage() {
+            ("workload.kind", "there is no server; accepted is a workload of one")
+        } else if load.points.len() != 1 || load.find.is_some() {
+            ("load.connections", "accepted is one load point")
+        } else if !rungs.is_empty() {
+            ("rung", "a search finds its changes itself; leave rungs out")
+        } else if crash.is_some() {
+            ("crash", "a search has no faults; give what it finds a plan of its own")
+        } else if trials.stopping.is_some() || trials.switchback.is_some() {
+            (
+                "trials.rounds",
+                "a search decides itself how often something is measured; leave rounds and switchback out",
+            )
+        } else if !trials.restore.copies() {
+            ("trials.restore", "each trial needs the same data; accepted are the copies of restore")
+        } else if rules.recovery_seconds.is_some() && !trials.recovery {
+            ("tune.recovery", "it is measured with trials.recovery = true")
+        } else {
+            return Ok(());
+        };
+        let at = match (rungs.first(), variant.lines.get(key)) {
+            (Some(rung), _) if key == "rung" => rung.at.clone(),
+            (_, Some(at)) => at.clone(),
+            (_, None) => self.at(key),
+        };
+        refuse(at, format!("tune: {problem}"))
     }
 
     /// A variant of a grid that nothing is compared with.

@@ -12,6 +12,7 @@
 //!   `decide` (`2%`), `max_rounds` (40) and `max_time` (none), `order` (`interleaved`), `switchback`, `recovery`,
 //!   `lenient`, `noisy_host` and `checksums` (false), `washout` (`1s`, with a switchback), `explain` (true without one), `allow` (no class), `seed` (the caller's).
 //! - `[crash]`: `faults` (`["kill", "power"]`), `trials` of each (20), `load` (`4s`), in whose second half a fault comes, `keep` (false) the data of trials that lose something.
+//! - `[tune]`: `time`; `objective` (`nopm`), `keep`, `recovery` (no limit), `decide` (`3%`), `settings` or `top` (12), `sampler` (`learning`).
 //! - `[fleet]`: `broker`; `agents` (all that are there), `tolerate_lost` (0), `listen` (no address), where private servers are reached.
 //! - `[[variant]]` and `[[rung]]`: `name`; what `[server]` has; `workload` and `load`, merged over the sections of these
 //!   names. A plan without variants has one, called `base`.
@@ -37,6 +38,7 @@ mod reading;
 mod recorded;
 mod sizes;
 mod trials;
+mod tune;
 mod value;
 mod workload;
 
@@ -54,7 +56,7 @@ use std::collections::BTreeMap;
 use value::{DocumentValue, Kind};
 pub(super) use workload::IO;
 
-const SECTIONS: [&str; 16] = [
+const SECTIONS: [&str; 17] = [
     "name",
     "title",
     "source",
@@ -63,6 +65,7 @@ const SECTIONS: [&str; 16] = [
     "load",
     "trials",
     "crash",
+    "tune",
     "fleet",
     "variant",
     "rung",
@@ -164,7 +167,7 @@ fn plan(document: &DocumentValue, seed: u64, files: &Files<'_>) -> Result<LabPla
         seed: own_seed.unwrap_or(seed),
         trials: rules,
         crash: sections.read("crash", crash::rules)?,
-        tune: None,
+        tune: sections.read("tune", tune::rules)?,
         fleet: sections.read("fleet", fleet::fleet)?,
         published: published.unwrap_or_default(),
         variants,

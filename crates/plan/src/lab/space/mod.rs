@@ -104,6 +104,12 @@ impl Dimension {
         }
     }
 
+    /// The values that may be tried: `128M to 6G`, `OFF, ON`.
+    pub fn in_words(&self) -> String {
+        let ends = self.range.as_ref().map(|range| format!("{} to {}", range.text(0.0), range.text(1.0)));
+        self.words.iter().cloned().chain(ends).collect::<Vec<_>>().join(", ")
+    }
+
     /// The level that a value stands for; `None` if it is outside of what may be tried.
     pub fn level(&self, text: &str) -> Option<Level> {
         if self.written.as_deref() == Some(text) {

@@ -15,6 +15,7 @@ pub fn text(found: &DryRun) -> String {
     lines.push(format!("{}{preset}, seed {}", found.name, found.seed));
     trials(found, &mut lines);
     actions(found, &mut lines);
+    search(found, &mut lines);
     found.variants.iter().for_each(|variant| one_variant(variant, &mut lines));
     lines.iter().map(|line| escaped(line).trim_end().to_owned() + "\n").collect()
 }
@@ -56,6 +57,25 @@ fn reach(found: &DryRun, lines: &mut Vec<String>) {
     lines.push(String::new());
     lines.push(format!("judging by {} that were recorded:", counted(reach.trials as f64, "trial")));
     lines.extend(reach.in_words().into_iter().map(|line| format!("  {line}")));
+}
+
+/// What a search may try, what bounds it here, and what it leaves alone.
+fn search(found: &DryRun, lines: &mut Vec<String>) {
+    let Some(space) = &found.search else { return };
+    lines.push(String::new());
+    lines.push(format!("{} searched:", counted(space.dimensions.len() as f64, "setting")));
+    let name = widest(space.dimensions.iter().map(|of| &of.name));
+    for of in &space.dimensions {
+        let today = of.text(of.today).map_or_else(|| "not set".to_owned(), |value| format!("today {value}"));
+        let cap = of.cap.as_ref().map(|cap| format!("; at most {cap}")).unwrap_or_default();
+        let needs = of.needs.as_ref().map(|need| format!("; only if {} fits", space.dimensions[need.of].name));
+        lines.push(format!("  {:name$}  {}  ({today}{cap}{})", of.name, of.in_words(), needs.unwrap_or_default()));
+    }
+    lines.extend(space.limits.iter().map(|limit| format!("  always: {}", limit.why)));
+    if !space.left_out.is_empty() {
+        lines.push(format!("{} left alone:", counted(space.left_out.len() as f64, "setting")));
+        lines.extend(space.left_out.iter().map(|left| format!("  {}: {}", left.name, left.why)));
+    }
 }
 
 /// What is done outside the database: what a user has to read before giving --allow-commands.

@@ -1,0 +1,55 @@
+//! `[tune]`: a search for better settings.
+
+use super::load::objective;
+use super::value::{DocumentValue, Kind};
+use crate::error::PlanError;
+use crate::knowledge::{normal, settings};
+use crate::lab::TuneRules;
+use crate::lab::space::build::AskedSettings;
+use crate::lab::tune::{Sampler, TuneObjective};
+use crate::quantity;
+
+const KEYS: [&str; 8] = ["time", "objective", "keep", "recovery", "decide", "settings", "top", "sampler"];
+/// Settings that are searched if none are named.
+const TOP: usize = 12;
+const MOST_SETTINGS: u64 = 100;
+/// A smaller gain is none.
+const DECIDE: f64 = 0.03;
+
+/// Reads `[tune]`.
+pub(super) fn rules(value: &DocumentValue) -> Result<TuneRules, PlanError> {
+    let fields = value.fields(&KEYS)?;
+    let named = fields.read("settings", |value| value.some_of(setting))?;
+    let top = fields.read("top", |value| value.count(1..=MOST_SETTINGS))?;
+    let settings = match (named, top, fields.get("top")) {
+        (Some(_), Some(_), Some(top)) => return Err(top.problem("settings are named; leave one of the two out")),
+        (Some(named), ..) => AskedSettings::Named(named),
+        (None, top, _) => AskedSettings::Top(top.map_or(TOP, |top| top as usize)),
+    };
+    let objectives = TuneObjective::ALL.map(|objective| (objective.name(), objective));
+    let samplers = [("learning", Sampler::Learning), ("random", Sampler::Random)];
+    Ok(TuneRules {
+        seconds: fields.need("time", "how long all of it may take, such as 2h", DocumentValue::some_seconds)?,
+        objective: fields.read("objective", |value| value.choice(&objectives))?.unwrap_or(TuneObjective::Nopm),
+        keep: fields.read("keep", |value| value.parsed(objective))?,
+        recovery_seconds: fields.read("recovery", DocumentValue::some_seconds)?,
+        decide: fields.read("decide", |value| value.parsed(quantity::percent))?.unwrap_or(DECIDE),
+        settings,
+        sampler: fields.read("sampler", |value| value.choice(&samplers))?.unwrap_or(Sampler::Learning),
+        arms: Vec::new(),
+        space: None,
+    })
+}
+
+/// A setting of which something is known.
+fn setting(value: &DocumentValue) -> Result<String, PlanError> {
+    let name = match &value.kind {
+        Kind::Text(_) => normal(value.text()?),
+        _ => return Err(value.refuse("the name of a setting")),
+    };
+    match settings::facts(&name).is_some_and(|facts| facts.search.is_some()) {
+        true => Ok(name),
+        false => Err(value
+            .refuse("a setting with values that are known to be worth trying; `plimsoll tune --dry-run` lists them")),
+    }
+}
