@@ -4,10 +4,10 @@
 //! the server as it is. A seed moves the optimum; most settings of most surfaces do nothing.
 
 use plimsoll_load::seed::Rng;
-use plimsoll_plan::lab::space::{Dimension, Level, Levels, Need, NeededLevel, SearchSpace, ValueRange};
+use plimsoll_plan::lab::space::{Dimension, Levels, Need, NeededLevel, SearchSpace, SettingLevel, ValueRange};
 
 /// What levels bring; none where the server does not come up, or the trial comes to no good end.
-type Brings = Box<dyn Fn(&[Level]) -> Option<f64>>;
+type Brings = Box<dyn Fn(&[SettingLevel]) -> Option<f64>>;
 
 pub struct Surface {
     pub name: &'static str,
@@ -55,7 +55,7 @@ impl Surface {
     }
 
     /// Against the server as it is.
-    pub fn truth(&self, levels: &[Level]) -> Option<f64> {
+    pub fn truth(&self, levels: &[SettingLevel]) -> Option<f64> {
         (self.brings)(levels).map(|value| value - self.today)
     }
 
@@ -81,11 +81,11 @@ impl Draw {
         low + (high - low) * self.rng.unit()
     }
 
-    fn level(&mut self, dimension: &Dimension) -> Level {
+    fn level(&mut self, dimension: &Dimension) -> SettingLevel {
         let words = dimension.words.len() as u64;
         match dimension.range.is_none() || words > 0 && self.rng.unit() < 0.2 {
-            true => Level::Word(self.rng.between(0, words - 1) as usize),
-            false => Level::At(self.rng.unit()),
+            true => SettingLevel::Word(self.rng.between(0, words - 1) as usize),
+            false => SettingLevel::At(self.rng.unit()),
         }
     }
 
@@ -101,8 +101,8 @@ impl Draw {
         for _ in 0..self.rng.between(1, 3) {
             let place = self.rng.between(0, near.len() as u64 - 1) as usize;
             near[place] = match near[place] {
-                Level::At(share) if self.rng.unit() < 0.8 => {
-                    Level::At((share + width * (self.rng.unit() - 0.5)).clamp(0.0, 1.0))
+                SettingLevel::At(share) if self.rng.unit() < 0.8 => {
+                    SettingLevel::At((share + width * (self.rng.unit() - 0.5)).clamp(0.0, 1.0))
                 }
                 _ => self.level(&space.dimensions[place]),
             };
@@ -111,7 +111,7 @@ impl Draw {
     }
 }
 
-fn dimension(place: usize, words: &[&str], range: Option<ValueRange>, today: Level) -> Dimension {
+fn dimension(place: usize, words: &[&str], range: Option<ValueRange>, today: SettingLevel) -> Dimension {
     Dimension {
         name: format!("setting_{place}"),
         words: words.iter().map(|word| (*word).to_owned()).collect(),
@@ -132,20 +132,20 @@ fn steps(high: f64) -> Option<ValueRange> {
 fn space(kinds: &str, today: f64) -> SearchSpace {
     const WORDS: [&str; 4] = ["a", "b", "c", "d"];
     let made = |(place, kind): (usize, char)| match kind {
-        'n' => dimension(place, &[], steps(1_000.0), Level::At(today)),
-        'f' => dimension(place, &[], steps(8.0), Level::At((today * 8.0).round() / 8.0)),
-        's' => dimension(place, &["off"], steps(1_000.0), Level::At(today)),
-        words => dimension(place, &WORDS[..words as usize - '0' as usize], None, Level::Word(0)),
+        'n' => dimension(place, &[], steps(1_000.0), SettingLevel::At(today)),
+        'f' => dimension(place, &[], steps(8.0), SettingLevel::At((today * 8.0).round() / 8.0)),
+        's' => dimension(place, &["off"], steps(1_000.0), SettingLevel::At(today)),
+        words => dimension(place, &WORDS[..words as usize - '0' as usize], None, SettingLevel::Word(0)),
     };
     SearchSpace { dimensions: kinds.chars().enumerate().map(made).collect(), ..SearchSpace::default() }
 }
 
-fn at(levels: &[Level], place: usize) -> f64 {
-    if let Level::At(share) = levels[place] { share } else { 0.0 }
+fn at(levels: &[SettingLevel], place: usize) -> f64 {
+    if let SettingLevel::At(share) = levels[place] { share } else { 0.0 }
 }
 
-fn is(levels: &[Level], place: usize, word: usize) -> bool {
-    levels[place] == Level::Word(word)
+fn is(levels: &[SettingLevel], place: usize, word: usize) -> bool {
+    levels[place] == SettingLevel::Word(word)
 }
 
 fn peak(x: f64, top: f64, width: f64) -> f64 {
@@ -165,12 +165,12 @@ fn made(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
         // A buffer pool: more is better, ever less so.
         "saturating" => {
             let (bend, gain) = (draw.between(2.0, 6.0), draw.between(0.4, 0.7));
-            let brings = move |levels: &[Level]| Some(gain * (1.0 - (-bend * at(levels, 0)).exp()));
+            let brings = move |levels: &[SettingLevel]| Some(gain * (1.0 - (-bend * at(levels, 0)).exp()));
             (space(MIXED, 0.1), Box::new(brings))
         }
         "peaks" => {
             let tops = [0; 3].map(|_| draw.between(0.3, 0.9));
-            let brings = move |levels: &[Level]| {
+            let brings = move |levels: &[SettingLevel]| {
                 Some((0..3).map(|place| 0.22 * peak(at(levels, place), tops[place], 0.3)).sum())
             };
             (space(MIXED, 0.1), Box::new(brings))
@@ -178,13 +178,13 @@ fn made(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
         "plateau" => {
             let (one, other) = (draw.between(0.4, 0.7), draw.between(0.4, 0.7));
             let brings =
-                move |levels: &[Level]| Some(0.3 * step(at(levels, 0), one) + 0.2 * step(at(levels, 3), other));
+                move |levels: &[SettingLevel]| Some(0.3 * step(at(levels, 0), one) + 0.2 * step(at(levels, 3), other));
             (space(MIXED, 0.1), Box::new(brings))
         }
         // A log that has to grow with a pool.
         "ridge" => {
             let apart = draw.between(-0.2, 0.2);
-            let brings = move |levels: &[Level]| {
+            let brings = move |levels: &[SettingLevel]| {
                 Some(0.4 * peak(at(levels, 0) - at(levels, 1), apart, 0.3) + 0.4 * at(levels, 0))
             };
             (space(MIXED, 0.2), Box::new(brings))
@@ -192,7 +192,7 @@ fn made(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
         // Memory: better up to where the server does not start.
         "cliff" => {
             let most = draw.between(0.9, 1.4);
-            let brings = move |levels: &[Level]| {
+            let brings = move |levels: &[SettingLevel]| {
                 let sum = at(levels, 0) + at(levels, 1);
                 (sum <= most).then(|| 0.5 * sum + 0.1 * peak(at(levels, 2), 0.5, 0.3))
             };
@@ -201,7 +201,7 @@ fn made(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
         // Concurrency: better up to where it is much worse.
         "collapse" => {
             let most = draw.between(0.5, 0.8);
-            let brings = move |levels: &[Level]| {
+            let brings = move |levels: &[SettingLevel]| {
                 let x = at(levels, 4);
                 Some(if x <= most { 0.5 * x / most } else { -0.4 } + if is(levels, 5, 1) { 0.1 } else { 0.0 })
             };
@@ -215,8 +215,9 @@ fn made_of_words(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
     match name {
         "choices" => {
             let brought: Vec<f64> = (0..27).map(|_| draw.between(-0.2, 0.4)).collect();
-            let word = |levels: &[Level], place: usize| (0..3).find(|word| is(levels, place, *word)).unwrap_or(0);
-            let brings = move |levels: &[Level]| {
+            let word =
+                |levels: &[SettingLevel], place: usize| (0..3).find(|word| is(levels, place, *word)).unwrap_or(0);
+            let brings = move |levels: &[SettingLevel]| {
                 let words = [0, 1, 2].map(|place| word(levels, place));
                 let each: f64 = words.iter().enumerate().map(|(place, word)| brought[9 * place + word]).sum();
                 let together = brought[9 * words[0] + 3 * words[1] + words[2]];
@@ -226,17 +227,23 @@ fn made_of_words(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
         }
         "special" => {
             let (gain, top) = (draw.between(0.2, 0.35), draw.between(0.3, 0.8));
-            let brings = move |levels: &[Level]| {
+            let brings = move |levels: &[SettingLevel]| {
                 let first = if is(levels, 0, 0) { gain } else { 0.1 * at(levels, 0) };
                 let second = if is(levels, 1, 0) { -0.2 } else { 0.15 * peak(at(levels, 1), top, 0.3) };
                 Some(first + second + 0.15 * peak(at(levels, 2), top, 0.3))
             };
             (space("ssnnf22n", 0.3), Box::new(brings))
         }
+        _ => made_of_many(name, draw),
+    }
+}
+
+fn made_of_many(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
+    match name {
         // A thread pool: nothing before its own settings fit.
         "conditional" => {
             let tops = [draw.between(0.3, 0.9), draw.between(0.3, 0.9)];
-            let brings = move |levels: &[Level]| {
+            let brings = move |levels: &[SettingLevel]| {
                 let pool: f64 = (0..2).map(|place| 0.25 * peak(at(levels, place + 1), tops[place], 0.35)).sum();
                 Some(if is(levels, 0, 1) { pool - 0.1 } else { 0.0 } + 0.1 * at(levels, 3))
             };
@@ -248,10 +255,10 @@ fn made_of_words(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
         }
         "many" => {
             let each: Vec<(f64, f64)> = (0..12).map(|_| (draw.between(0.03, 0.07), draw.between(0.5, 1.0))).collect();
-            let brings = move |levels: &[Level]| {
+            let brings = move |levels: &[SettingLevel]| {
                 let one = |(place, (gain, top)): (usize, &(f64, f64))| match levels[place] {
-                    Level::At(share) => gain * peak(share, *top, 0.5),
-                    Level::Word(1) => *gain,
+                    SettingLevel::At(share) => gain * peak(share, *top, 0.5),
+                    SettingLevel::Word(1) => *gain,
                     _ => 0.0,
                 };
                 Some(each.iter().enumerate().map(one).sum())
@@ -260,7 +267,7 @@ fn made_of_words(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
         }
         "deceptive" => {
             let (broad, narrow) = (draw.between(0.1, 0.3), draw.between(0.7, 0.9));
-            let brings = move |levels: &[Level]| {
+            let brings = move |levels: &[SettingLevel]| {
                 let x = at(levels, 0);
                 Some(0.3 * peak(x, broad, 0.25) + 0.5 * peak(x, narrow, 0.12) + 0.15 * at(levels, 1))
             };
@@ -269,7 +276,7 @@ fn made_of_words(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
         // A third of all configurations comes to no good end.
         "failures" => {
             let tops = [0; 3].map(|_| draw.between(0.35, 0.65));
-            let brings = move |levels: &[Level]| {
+            let brings = move |levels: &[SettingLevel]| {
                 let fails = at(levels, 0) > 0.75 && at(levels, 2) < 0.4
                     || at(levels, 1) > 0.7 && is(levels, 5, 1)
                     || is(levels, 7, 2);
@@ -278,9 +285,15 @@ fn made_of_words(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
             };
             (space(MIXED, 0.1), Box::new(brings))
         }
+        _ => made_of_words_alone(name, draw),
+    }
+}
+
+fn made_of_words_alone(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
+    match name {
         "both-or-none" => {
             let top = draw.between(0.4, 0.8);
-            let brings = move |levels: &[Level]| {
+            let brings = move |levels: &[SettingLevel]| {
                 let words = match (is(levels, 5, 1), is(levels, 6, 1)) {
                     (true, true) => 0.3,
                     (false, false) => 0.0,

@@ -10,7 +10,7 @@ use plimsoll_plan::lab::TrialPlan;
 use plimsoll_plan::lab::TuneRules;
 use plimsoll_plan::lab::space::build::AskedSettings;
 use plimsoll_plan::lab::space::{Levels, SearchSpace};
-use plimsoll_plan::lab::tune::{Sampler, TuneObjective};
+use plimsoll_plan::lab::tune::{TuneObjective, TuneSampler};
 
 /// A plan that searches this space in so many trials, each of which takes a second.
 pub fn tune_plan(space: &SearchSpace, trials: f64, seed: u64) -> LabPlan {
@@ -21,7 +21,7 @@ pub fn tune_plan(space: &SearchSpace, trials: f64, seed: u64) -> LabPlan {
         recovery_seconds: None,
         decide: 0.03,
         settings: AskedSettings::Top(12),
-        sampler: Sampler::Learning,
+        sampler: TuneSampler::Learning,
         arms: Vec::new(),
         space: Some(space.clone()),
     };

@@ -7,7 +7,7 @@ use plimsoll_model::Build;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::Release;
 use plimsoll_plan::lab::space::SearchSpace;
-use plimsoll_plan::lab::space::build::{Machine as SpaceMachine, TodaysServer, space};
+use plimsoll_plan::lab::space::build::{SpaceHost, TodaysServer, space};
 use plimsoll_plan::lab::{Setting, TuneRules, Variant, Where};
 use plimsoll_server::confine;
 
@@ -47,7 +47,7 @@ fn made(
     let config: Vec<Setting> = settings.iter().map(|of| setting(&of.name, &of.value)).collect();
     let server = TodaysServer {
         release: Release::of(build.flavour, &build.version),
-        machine: SpaceMachine {
+        machine: SpaceHost {
             memory: variant.memory.unwrap_or(u64::MAX).min(facts::memory_bytes()),
             cpus: variant.cpus.as_ref().map_or_else(|| confine::cpus().len(), Vec::len),
         },

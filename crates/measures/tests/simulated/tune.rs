@@ -4,8 +4,8 @@ use super::*;
 use plimsoll_model::Class;
 use plimsoll_model::tune::TuneConclusion;
 use plimsoll_plan::knowledge::{Release, classes};
-use plimsoll_plan::lab::space::build::{AskedSettings, Machine, TodaysServer, space};
-use plimsoll_plan::lab::tune::{Sampler, TuneArm};
+use plimsoll_plan::lab::space::build::{AskedSettings, SpaceHost, TodaysServer, space};
+use plimsoll_plan::lab::tune::{TuneArm, TuneSampler};
 use plimsoll_schedule::tune::FoundTune;
 use plimsoll_testkit::surfaces::{FLAT, SURFACES, Surface};
 use plimsoll_testkit::tuned::{levels_of, measured, tune_plan};
@@ -105,7 +105,7 @@ fn configurations_may_be_drawn_instead() {
     let surface = Surface::new("saturating", 1);
     let mut plan = tune_plan(&surface.space, TRIALS, 1);
     if let Some(rules) = &mut plan.tune {
-        rules.sampler = Sampler::Random;
+        rules.sampler = TuneSampler::Random;
     }
     let (all, found) = searched(&surface, &plan, 0.02, 1);
     assert_eq!(found.conclusion, TuneConclusion::Confirmed);
@@ -128,7 +128,7 @@ fn a_space_without_settings_has_an_answer() {
 fn nothing_unsafe_or_infeasible_is_ever_proposed() {
     for (release, allowed) in [("mysql-9.7", &[][..]), ("mariadb-11.8.9", &[Class::D1]), ("mariadb-10.11.19", &[])] {
         let release = Release::parse(release).expect("a release");
-        let machine = Machine { memory: 2 << 30, cpus: 2 };
+        let machine = SpaceHost { memory: 2 << 30, cpus: 2 };
         let server = TodaysServer { release, machine, config: &[], connections: 200 };
         let space = space(&server, &AskedSettings::Top(16), allowed);
         let mut rng = Rng::new(5, 5, 5);

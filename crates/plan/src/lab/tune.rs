@@ -21,7 +21,7 @@ pub struct TuneRules {
     /// A smaller gain, as a share, is none.
     pub decide: f64,
     pub settings: AskedSettings,
-    pub sampler: Sampler,
+    pub sampler: TuneSampler,
     /// Configurations that are tried in any case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<TuneArm>,
@@ -69,7 +69,7 @@ impl TuneObjective {
 /// How configurations are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sampler {
+pub enum TuneSampler {
     /// By what the trials before have taught.
     Learning,
     /// Drawn: what a search has to beat.

@@ -5,7 +5,7 @@ use plimsoll_model::Class;
 use plimsoll_model::LoadPoint;
 use plimsoll_plan::lab::file::PlanChoices;
 use plimsoll_plan::lab::space::build::AskedSettings;
-use plimsoll_plan::lab::tune::{Sampler, TuneObjective};
+use plimsoll_plan::lab::tune::{TuneObjective, TuneSampler};
 use plimsoll_plan::lab::{
     Action, LabPlan, Method, Order, PublishedKind, Restore, Setting, Storage, SwitchbackRule, Variant, WarmUp, flip,
 };
@@ -314,10 +314,10 @@ fn a_search_has_defaults_and_knows_its_settings() {
     let rules = |lines: &str| plan(lines).unwrap().tune.unwrap();
     let usual = rules("");
     assert_eq!((usual.seconds, usual.decide, usual.settings), (7200.0, 0.03, AskedSettings::Top(12)));
-    assert_eq!((usual.objective, usual.sampler, usual.space), (TuneObjective::Nopm, Sampler::Learning, None));
+    assert_eq!((usual.objective, usual.sampler, usual.space), (TuneObjective::Nopm, TuneSampler::Learning, None));
     let asked =
         rules("objective = \"p99\"\nkeep = \"p95 < 10ms\"\nsettings = [\"innodb-io-capacity\"]\nsampler = \"random\"");
     assert_eq!(asked.settings, AskedSettings::Named(vec!["innodb_io_capacity".to_owned()]));
-    assert_eq!((asked.objective, asked.sampler), (TuneObjective::P99, Sampler::Random));
+    assert_eq!((asked.objective, asked.sampler), (TuneObjective::P99, TuneSampler::Random));
     assert_eq!(asked.keep.map(|keep| keep.limit_ms), Some(10.0));
 }

@@ -1,6 +1,6 @@
 //! What a search found.
 
-use super::search::SearchTrial;
+use super::search::{SearchedTrial, Winner};
 use super::tried::ValuedTrial;
 use super::{Part, TuneSchedule};
 use crate::stage::Stage;
@@ -8,16 +8,6 @@ use plimsoll_model::tune::TuneConclusion;
 use plimsoll_model::{Estimate, Metric};
 use plimsoll_plan::lab::space::Levels;
 use plimsoll_stats::comparison::noise_floor;
-
-/// What is believed to be best, and then has to be confirmed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Winner {
-    pub levels: Levels,
-    /// The places of the settings that differ from today's.
-    pub changed: Vec<usize>,
-    /// By how much it beats today's configuration, as far as the search tells: a share.
-    pub believed: f64,
-}
 
 /// A trial of the search.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +51,7 @@ pub(super) fn found(of: &TuneSchedule) -> FoundTune {
     let today = of.space.today();
     let values: Vec<f64> = tried.iter().filter(|trial| trial.levels == today).filter_map(|trial| trial.value).collect();
     let reference = values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let told = |(trial, tried): (&SearchTrial, &ValuedTrial)| TriedConfiguration {
+    let told = |(trial, tried): (&SearchedTrial, &ValuedTrial)| TriedConfiguration {
         label: trial.label.clone(),
         levels: tried.levels.clone(),
         gain: tried.value.map(|value| (value - reference).exp_m1()),

@@ -17,17 +17,17 @@ use crate::draw;
 use crate::quantity::deciding;
 use crate::stage::{Amount, Stage, UnplacedTrial};
 use crate::trial::EndedTrial;
-pub use found::{FoundTune, TriedConfiguration, Winner, Worth};
+pub use found::{FoundTune, TriedConfiguration, Worth};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::{Estimate, LoadPoint, Metric};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::space::{Level, Levels, SearchSpace};
+use plimsoll_plan::lab::space::{Levels, SearchSpace, SettingLevel};
 use plimsoll_plan::lab::{Change, Setting, TrialPlan, TrialRules, TuneRules, Variant, WarmUp, Where};
 use plimsoll_plan::plan::Measure;
 use plimsoll_stats::sequential::Looks;
 use rounds::Rounds;
-pub use search::AT_FIRST;
-use search::Search;
+use search::TuneSearch;
+pub use search::{AT_FIRST, Winner};
 use std::cell::OnceCell;
 
 /// Of the time for everything, the shares of the search and of what confirms its winner; the rest is for what each setting is
@@ -58,7 +58,7 @@ pub(crate) struct TuneSchedule {
     space: SearchSpace,
     seed: u64,
     point: LoadPoint,
-    search: Search,
+    search: TuneSearch,
     winner: Option<Winner>,
     /// What follows the search, in the order in which it runs; the last one may not have ended.
     parts: Vec<(Part, Rounds)>,
@@ -86,7 +86,7 @@ impl TuneSchedule {
         let space = rules.space.clone()?;
         let base = plan.variants.first()?.clone();
         let point = *base.load.points.first()?;
-        let search = Search::new(&rules, &space, plan.seed);
+        let search = TuneSearch::new(&rules, &space, plan.seed);
         Some(TuneSchedule {
             base,
             rules,
@@ -117,7 +117,7 @@ impl TuneSchedule {
     }
 
     /// The server with these settings.
-    fn variant(&self, levels: &[Level]) -> Variant {
+    fn variant(&self, levels: &[SettingLevel]) -> Variant {
         let setting = |(name, value): (&str, String)| Setting {
             name: name.to_owned(),
             value,
@@ -129,7 +129,7 @@ impl TuneSchedule {
     }
 
     /// The same on data that the search has not seen.
-    fn side(&self, name: &str, levels: &[Level]) -> BlockSide {
+    fn side(&self, name: &str, levels: &[SettingLevel]) -> BlockSide {
         let mut variant = self.variant(levels);
         if variant.workload.dataset.is_none() {
             variant.workload.seed = variant.workload.seed.wrapping_add(1);

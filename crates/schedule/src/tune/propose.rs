@@ -2,10 +2,10 @@
 
 use super::tried::{Learned, ValuedTrial};
 use plimsoll_load::seed::Rng;
-use plimsoll_plan::lab::space::{Dimension, Level, Levels, SearchSpace};
+use plimsoll_plan::lab::space::{Dimension, Levels, SearchSpace, SettingLevel};
 
 /// Keeps what is drawn for a search apart from everything else: "tune" in ASCII.
-const PROPOSALS: u64 = 0x74_756e_65;
+const PROPOSALS: u64 = 0x7475_6e65;
 /// Of a number that has words, how often a word is drawn.
 const WORDS: f64 = 0.2;
 /// Configurations that are looked at: drawn anywhere, and near each of the best.
@@ -101,15 +101,15 @@ impl<'a> Proposer<'a> {
             let place = self.rng.between(0, moved.len().saturating_sub(1) as u64) as usize;
             let dimension = &self.space.dimensions[place];
             moved[place] = match moved[place] {
-                Level::At(share) if self.rng.unit() < MOVED => {
-                    Level::At((share + STEP * self.normal()).clamp(0.0, 1.0))
+                SettingLevel::At(share) if self.rng.unit() < MOVED => {
+                    SettingLevel::At((share + STEP * self.normal()).clamp(0.0, 1.0))
                 }
                 _ => level_at(dimension, self.rng.unit()),
             };
         }
         // What a change has woken up may be anything.
         for (level, dimension) in moved.iter_mut().zip(&self.space.dimensions) {
-            if *level == Level::Idle {
+            if *level == SettingLevel::Idle {
                 *level = level_at(dimension, self.rng.unit());
             }
         }
@@ -129,13 +129,13 @@ impl<'a> Proposer<'a> {
 }
 
 /// The level at a share of all that a setting may be.
-fn level_at(dimension: &Dimension, share: f64) -> Level {
+fn level_at(dimension: &Dimension, share: f64) -> SettingLevel {
     let words = dimension.words.len();
-    let word = |share: f64| Level::Word(((share * words as f64) as usize).min(words.saturating_sub(1)));
+    let word = |share: f64| SettingLevel::Word(((share * words as f64) as usize).min(words.saturating_sub(1)));
     match (&dimension.range, words) {
         (None, _) => word(share),
-        (Some(_), 0) => Level::At(share),
+        (Some(_), 0) => SettingLevel::At(share),
         (Some(_), _) if share < WORDS => word(share / WORDS),
-        (Some(_), _) => Level::At((share - WORDS) / (1.0 - WORDS)),
+        (Some(_), _) => SettingLevel::At((share - WORDS) / (1.0 - WORDS)),
     }
 }

@@ -1,6 +1,5 @@
 //! The search itself: which configuration is tried next.
 
-use super::found::Winner;
 use super::propose::Proposer;
 use super::tried::{Learned, ValuedTrial};
 use crate::judge;
@@ -9,7 +8,7 @@ use plimsoll_model::Metric;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_plan::lab::TuneRules;
 use plimsoll_plan::lab::space::{Levels, SearchSpace};
-use plimsoll_plan::lab::tune::{Sampler, TuneArm};
+use plimsoll_plan::lab::tune::{TuneArm, TuneSampler};
 use plimsoll_stats::search::SearchOutcome;
 use plimsoll_stats::surrogate::Belief;
 
@@ -31,22 +30,32 @@ const TRIFLE: f64 = 0.1;
 /// What today's configuration is called.
 const TODAY: &str = "today";
 
-pub(super) struct Search {
+/// What is believed to be best, and then has to be confirmed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Winner {
+    pub levels: Levels,
+    /// The places of the settings that differ from today's.
+    pub changed: Vec<usize>,
+    /// By how much it beats today's configuration, as far as the search tells: a share.
+    pub believed: f64,
+}
+
+pub(super) struct TuneSearch {
     seed: u64,
     arms: Vec<(String, Levels)>,
     spread: Vec<Levels>,
-    trials: Vec<SearchTrial>,
+    trials: Vec<SearchedTrial>,
     is_over: bool,
 }
 
-pub(super) struct SearchTrial {
+pub(super) struct SearchedTrial {
     pub label: String,
     pub levels: Levels,
     pub outcome: TrialOutcome,
 }
 
-impl Search {
-    pub fn new(rules: &TuneRules, space: &SearchSpace, seed: u64) -> Search {
+impl TuneSearch {
+    pub fn new(rules: &TuneRules, space: &SearchSpace, seed: u64) -> TuneSearch {
         let arm = |arm: &TuneArm| {
             let value = |name: &str| arm.settings.iter().find(|(of, _)| of == name).map(|(_, value)| value.clone());
             Some((format!("arm/{}", arm.name), space.levels_of(value)?))
@@ -56,7 +65,7 @@ impl Search {
             rules.arms.iter().filter_map(arm).filter(|(_, levels)| *levels != today).collect();
         let count = space.dimensions.len().clamp(FEWEST_SPREAD, MOST_SPREAD);
         let spread = Proposer::new(space, seed, 0).spread(count);
-        Search { seed, arms, spread, trials: Vec::new(), is_over: space.dimensions.is_empty() }
+        TuneSearch { seed, arms, spread, trials: Vec::new(), is_over: space.dimensions.is_empty() }
     }
 
     pub fn is_over(&self) -> bool {
@@ -74,10 +83,10 @@ impl Search {
 
     pub fn tell(&mut self, levels: Levels, outcome: &TrialOutcome) {
         let Some(label) = self.label() else { return };
-        self.trials.push(SearchTrial { label, levels, outcome: outcome.clone() });
+        self.trials.push(SearchedTrial { label, levels, outcome: outcome.clone() });
     }
 
-    pub fn trials(&self) -> &[SearchTrial] {
+    pub fn trials(&self) -> &[SearchedTrial] {
         &self.trials
     }
 
@@ -121,9 +130,9 @@ impl Search {
         let number = others - self.arms.len();
         let mut proposer = Proposer::new(space, self.seed, number as u32 + 1);
         let levels = match (rules.sampler, self.spread.get(number)) {
-            (Sampler::Random, _) => proposer.drawn(),
-            (Sampler::Learning, Some(levels)) => levels.clone(),
-            (Sampler::Learning, None) => {
+            (TuneSampler::Random, _) => proposer.drawn(),
+            (TuneSampler::Learning, Some(levels)) => levels.clone(),
+            (TuneSampler::Learning, None) => {
                 let tried = self.tried(rules, metric);
                 let learned = Learned::of(space, &tried, self.noise(rules, metric), self.seed ^ number as u64);
                 let promising = learned.and_then(|learned| proposer.most_promising(&learned, &tried));
@@ -151,7 +160,7 @@ impl Search {
     }
 
     pub fn tried(&self, rules: &TuneRules, metric: Metric) -> Vec<ValuedTrial> {
-        let tried = |(when, trial): (usize, &SearchTrial)| ValuedTrial {
+        let tried = |(when, trial): (usize, &SearchedTrial)| ValuedTrial {
             levels: trial.levels.clone(),
             when: when as f64,
             value: value(&trial.outcome, rules, metric),

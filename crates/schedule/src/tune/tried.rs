@@ -1,6 +1,6 @@
 //! What was tried, and what is believed by it.
 
-use plimsoll_plan::lab::space::{Level, Levels, SearchSpace};
+use plimsoll_plan::lab::space::{Levels, SearchSpace, SettingLevel};
 use plimsoll_stats::surrogate::{Belief, Observation, Position, Surrogate};
 
 /// A trial of the search.
@@ -49,12 +49,12 @@ impl<'a> Learned<'a> {
     }
 
     /// What is believed of a configuration, against the mean of today's: a logarithm.
-    pub fn belief(&self, levels: &[Level]) -> Belief {
+    pub fn belief(&self, levels: &[SettingLevel]) -> Belief {
         self.values.belief(&positions(levels))
     }
 
     /// By how much the first is believed to beat the second.
-    pub fn lead(&self, first: &[Level], second: &[Level]) -> Belief {
+    pub fn lead(&self, first: &[SettingLevel], second: &[SettingLevel]) -> Belief {
         self.values.difference(&positions(first), &positions(second))
     }
 
@@ -71,7 +71,7 @@ impl<'a> Learned<'a> {
     }
 
     /// By how much a configuration is expected to beat a belief, where it comes to a good end.
-    pub fn promise(&self, levels: &[Level], above: f64) -> f64 {
+    pub fn promise(&self, levels: &[SettingLevel], above: f64) -> f64 {
         let at = positions(levels);
         self.values.expected_gain(&at, above) * self.chance(&at)
     }
@@ -84,11 +84,11 @@ impl<'a> Learned<'a> {
 }
 
 /// Settings as the surrogate sees them.
-fn positions(levels: &[Level]) -> Vec<Position> {
-    let position = |level: &Level| match level {
-        Level::At(share) => Position::At(*share),
-        Level::Word(place) => Position::Named(*place),
-        Level::Idle => Position::Named(usize::MAX),
+fn positions(levels: &[SettingLevel]) -> Vec<Position> {
+    let position = |level: &SettingLevel| match level {
+        SettingLevel::At(share) => Position::At(*share),
+        SettingLevel::Word(place) => Position::Named(*place),
+        SettingLevel::Idle => Position::Named(usize::MAX),
     };
     levels.iter().map(position).collect()
 }

@@ -74,9 +74,8 @@ impl Hyperparameters {
 }
 
 impl OfSetting {
-    /// 1 + w κ, with Matérn's κ for ν = 3/2.
+    /// 1 + w κ, with κ = exp(−r).
     pub fn share(&self, squared: f64) -> f64 {
-        let r = if squared == 0.0 { 0.0 } else { (3.0 * squared).sqrt() * (-self.length).exp() };
-        1.0 + self.weight.exp() * (1.0 + r) * (-r).exp()
+        1.0 + (self.weight - squared.sqrt() * (-self.length).exp()).exp()
     }
 }

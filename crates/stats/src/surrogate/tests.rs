@@ -81,7 +81,7 @@ fn a_drift_is_not_taken_for_an_effect() {
     let trial = |number: usize| {
         let share = number as f64 / 40.0;
         // Every fourth trial is of the same settings.
-        let at = if number % 4 == 0 { 0.0 } else { share };
+        let at = if number.is_multiple_of(4) { 0.0 } else { share };
         Observation {
             at: vec![Position::At(at)],
             when: number as f64,

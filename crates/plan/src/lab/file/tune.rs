@@ -6,7 +6,7 @@ use crate::error::PlanError;
 use crate::knowledge::{normal, settings};
 use crate::lab::TuneRules;
 use crate::lab::space::build::AskedSettings;
-use crate::lab::tune::{Sampler, TuneObjective};
+use crate::lab::tune::{TuneObjective, TuneSampler};
 use crate::quantity;
 
 const KEYS: [&str; 8] = ["time", "objective", "keep", "recovery", "decide", "settings", "top", "sampler"];
@@ -27,7 +27,7 @@ pub(super) fn rules(value: &DocumentValue) -> Result<TuneRules, PlanError> {
         (None, top, _) => AskedSettings::Top(top.map_or(TOP, |top| top as usize)),
     };
     let objectives = TuneObjective::ALL.map(|objective| (objective.name(), objective));
-    let samplers = [("learning", Sampler::Learning), ("random", Sampler::Random)];
+    let samplers = [("learning", TuneSampler::Learning), ("random", TuneSampler::Random)];
     Ok(TuneRules {
         seconds: fields.need("time", "how long all of it may take, such as 2h", DocumentValue::some_seconds)?,
         objective: fields.read("objective", |value| value.choice(&objectives))?.unwrap_or(TuneObjective::Nopm),
@@ -35,7 +35,7 @@ pub(super) fn rules(value: &DocumentValue) -> Result<TuneRules, PlanError> {
         recovery_seconds: fields.read("recovery", DocumentValue::some_seconds)?,
         decide: fields.read("decide", |value| value.parsed(quantity::percent))?.unwrap_or(DECIDE),
         settings,
-        sampler: fields.read("sampler", |value| value.choice(&samplers))?.unwrap_or(Sampler::Learning),
+        sampler: fields.read("sampler", |value| value.choice(&samplers))?.unwrap_or(TuneSampler::Learning),
         arms: Vec::new(),
         space: None,
     })

@@ -3,7 +3,7 @@
 //! The values that are worth trying stand in the knowledge, as text: `OFF, ON`; `0..50`; `128M..75% of memory, log, step 128M`;
 //! `0, 8..256, log`; `1..4 × CPUs`.
 
-use super::{Dimension, LeftOut, Level, Limit, Need, NeededLevel, SearchSpace, ValueRange};
+use super::{Dimension, LeftOut, Need, NeededLevel, SearchSpace, SettingLevel, SpaceLimit, ValueRange};
 use crate::knowledge::settings::{SettingFacts, all_settings, facts, is_live};
 use crate::knowledge::value::{number, same_value};
 use crate::knowledge::{Release, classes, normal};
@@ -55,7 +55,7 @@ const STEPS: f64 = 50.0;
 
 /// What bounds values here.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Machine {
+pub struct SpaceHost {
     /// That the server may use, bytes.
     pub memory: u64,
     pub cpus: usize,
@@ -74,7 +74,7 @@ pub enum AskedSettings {
 #[derive(Clone, Debug)]
 pub struct TodaysServer<'a> {
     pub release: Release,
-    pub machine: Machine,
+    pub machine: SpaceHost,
     /// What its option file sets.
     pub config: &'a [Setting],
     pub connections: usize,
@@ -140,7 +140,7 @@ impl Builder<'_> {
             name: name.to_owned(),
             words,
             range,
-            today: Level::Idle,
+            today: SettingLevel::Idle,
             written: self.written(name),
             needs: None,
             flips: is_live(name),
@@ -169,11 +169,11 @@ impl Builder<'_> {
         let word = dimension.words.iter().position(|word| same_value(word, &value));
         let share = || dimension.range.as_ref()?.share(number(&value)?);
         dimension.today = match (word, share()) {
-            (Some(place), _) => Level::Word(place),
-            (None, Some(share)) if !facts.special.contains_key(&value) => Level::At(share),
+            (Some(place), _) => SettingLevel::Word(place),
+            (None, Some(share)) if !facts.special.contains_key(&value) => SettingLevel::At(share),
             _ => {
                 dimension.words.push(value);
-                Level::Word(dimension.words.len() - 1)
+                SettingLevel::Word(dimension.words.len() - 1)
             }
         };
         Ok(())
@@ -257,7 +257,7 @@ impl Builder<'_> {
         Ok(Some(Need { of, is }))
     }
 
-    fn limits(&self, space: &SearchSpace) -> Vec<Limit> {
+    fn limits(&self, space: &SearchSpace) -> Vec<SpaceLimit> {
         let place = |name: &str| space.dimensions.iter().position(|dimension| dimension.name == name);
         let today = |name: &str| self.value(name).and_then(|value| number(&value)).unwrap_or(0.0);
         let ordered = ORDERED.iter().filter_map(|(less, more)| {
@@ -267,7 +267,7 @@ impl Builder<'_> {
                 .collect();
             let fixed = |name: &str| if place(name).is_none() { today(name) } else { 0.0 };
             let why = format!("{more} is at least {less}");
-            (!terms.is_empty()).then(|| Limit { terms, most: fixed(more) - fixed(less), why })
+            (!terms.is_empty()).then(|| SpaceLimit { terms, most: fixed(more) - fixed(less), why })
         });
         let connections = self.server.connections as f64;
         let of_memory: BTreeMap<&str, f64> = ONCE
@@ -279,7 +279,7 @@ impl Builder<'_> {
             of_memory.iter().filter_map(|(name, factor)| Some((place(name)?, *factor))).collect();
         let fixed: f64 =
             of_memory.iter().filter(|(name, _)| place(name).is_none()).map(|(name, factor)| today(name) * factor).sum();
-        let memory = Limit {
+        let memory = SpaceLimit {
             terms,
             most: MOST_MEMORY * self.server.machine.memory as f64 - fixed,
             why: format!("buffers take at most {:.0} % of the memory", MOST_MEMORY * 100.0),
@@ -312,14 +312,14 @@ struct Worth {
 }
 
 /// Reads the values that are worth trying. Numbers that mean something of their own are words.
-fn worth(text: &str, facts: &SettingFacts, machine: Machine) -> Result<Worth, String> {
+fn worth(text: &str, facts: &SettingFacts, machine: SpaceHost) -> Result<Worth, String> {
     let mut found = Worth { words: Vec::new(), range: None };
     let (mut is_log, mut step) = (false, None);
     for part in text.split(", ") {
         match (part, part.strip_prefix("step "), part.split_once("..")) {
             ("log", _, _) => is_log = true,
             (_, Some(text), _) => step = number(text),
-            (_, _, Some(ends)) => found.range = Some(range(part, ends, machine)?),
+            (_, _, Some(ends)) => found.range = Some(range(part, ends.0, ends.1, machine)?),
             _ => found.words.push(part.to_owned()),
         }
     }
@@ -345,7 +345,7 @@ fn worth(text: &str, facts: &SettingFacts, machine: Machine) -> Result<Worth, St
 }
 
 /// `128M..75% of memory`, `1..4 × CPUs`, `0..50`.
-fn range(text: &str, (low, high): (&str, &str), machine: Machine) -> Result<ValueRange, String> {
+fn range(text: &str, low: &str, high: &str, machine: SpaceHost) -> Result<ValueRange, String> {
     let end = |text: &str| match (text.strip_suffix("% of memory"), text.strip_suffix(" × CPUs")) {
         (Some(share), _) => Some((number(share)? / 100.0 * machine.memory as f64).floor()),
         (_, Some(times)) => Some(number(times)? * machine.cpus as f64),

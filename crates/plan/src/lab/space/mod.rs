@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// What a setting is in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum SettingLevel {
     /// A number, as a share of its range on its scale.
     At(f64),
     /// One of its words, by its place.
@@ -23,13 +23,13 @@ pub enum Level {
 }
 
 /// A server's settings: the level of each dimension, in their order.
-pub type Levels = Vec<Level>;
+pub type Levels = Vec<SettingLevel>;
 
 /// The settings that are tried, and what must hold.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchSpace {
     pub dimensions: Vec<Dimension>,
-    pub limits: Vec<Limit>,
+    pub limits: Vec<SpaceLimit>,
     /// Settings that are not tried, and why.
     pub left_out: Vec<LeftOut>,
 }
@@ -42,7 +42,7 @@ pub struct Dimension {
     pub words: Vec<String>,
     pub range: Option<ValueRange>,
     /// What it is where nothing is changed, and how that was written; none if it is not set.
-    pub today: Level,
+    pub today: SettingLevel,
     pub written: Option<String>,
     pub needs: Option<Need>,
     /// Whether it takes effect at once, so that sides may take turns on one running server.
@@ -70,7 +70,7 @@ pub enum NeededLevel {
 
 /// A sum of values that must not exceed something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Limit {
+pub struct SpaceLimit {
     /// (place, factor). Where one of them is no number, nothing is limited.
     pub terms: Vec<(usize, f64)>,
     pub most: f64,
@@ -86,21 +86,21 @@ pub struct LeftOut {
 
 impl Dimension {
     /// The number that a level stands for; none of a word that is no number.
-    pub fn number(&self, level: Level) -> Option<f64> {
+    pub fn number(&self, level: SettingLevel) -> Option<f64> {
         match level {
-            Level::At(share) => Some(self.range.as_ref()?.number(share)),
-            Level::Word(place) => number(self.words.get(place)?),
-            Level::Idle => None,
+            SettingLevel::At(share) => Some(self.range.as_ref()?.number(share)),
+            SettingLevel::Word(place) => number(self.words.get(place)?),
+            SettingLevel::Idle => None,
         }
     }
 
     /// As a server takes it; none where nothing is set.
-    pub fn text(&self, level: Level) -> Option<String> {
+    pub fn text(&self, level: SettingLevel) -> Option<String> {
         match level {
             level if level == self.today => self.written.clone(),
-            Level::At(share) => Some(self.range.as_ref()?.text(share)),
-            Level::Word(place) => self.words.get(place).cloned(),
-            Level::Idle => None,
+            SettingLevel::At(share) => Some(self.range.as_ref()?.text(share)),
+            SettingLevel::Word(place) => self.words.get(place).cloned(),
+            SettingLevel::Idle => None,
         }
     }
 
@@ -111,22 +111,22 @@ impl Dimension {
     }
 
     /// The level that a value stands for; `None` if it is outside of what may be tried.
-    pub fn level(&self, text: &str) -> Option<Level> {
+    pub fn level(&self, text: &str) -> Option<SettingLevel> {
         if self.written.as_deref() == Some(text) {
             return Some(self.today);
         }
-        let word = self.words.iter().position(|word| same_value(word, text)).map(Level::Word);
-        word.or_else(|| Some(Level::At(self.range.as_ref()?.share(number(text)?)?)))
+        let word = self.words.iter().position(|word| same_value(word, text)).map(SettingLevel::Word);
+        word.or_else(|| Some(SettingLevel::At(self.range.as_ref()?.share(number(text)?)?)))
     }
 
     /// The nearest level that has a value of its own.
-    pub fn snapped(&self, level: Level) -> Level {
+    pub fn snapped(&self, level: SettingLevel) -> SettingLevel {
         match (level, &self.range) {
-            (Level::At(_), _) if level == self.today => level,
-            (Level::At(share), Some(range)) => {
+            (SettingLevel::At(_), _) if level == self.today => level,
+            (SettingLevel::At(share), Some(range)) => {
                 let exact = range.number(share);
                 let word = self.words.iter().position(|word| number(word) == Some(exact));
-                word.map_or_else(|| Level::At(range.snapped(share)), Level::Word)
+                word.map_or_else(|| SettingLevel::At(range.snapped(share)), SettingLevel::Word)
             }
             _ => level,
         }
@@ -143,26 +143,26 @@ impl SearchSpace {
     pub fn tidy(&self, levels: Levels) -> Levels {
         let snapped: Levels =
             self.dimensions.iter().zip(levels).map(|(dimension, level)| dimension.snapped(level)).collect();
-        let settled = |(dimension, level): (&Dimension, &Level)| match &dimension.needs {
-            Some(need) if !self.is_met(need, snapped[need.of]) => Level::Idle,
-            Some(_) if *level == Level::Idle => dimension.today,
+        let settled = |(dimension, level): (&Dimension, &SettingLevel)| match &dimension.needs {
+            Some(need) if !self.is_met(need, snapped[need.of]) => SettingLevel::Idle,
+            Some(_) if *level == SettingLevel::Idle => dimension.today,
             _ => *level,
         };
         self.dimensions.iter().zip(&snapped).map(settled).collect()
     }
 
-    fn is_met(&self, need: &Need, level: Level) -> bool {
+    fn is_met(&self, need: &Need, level: SettingLevel) -> bool {
         match need.is {
-            NeededLevel::Word(place) => level == Level::Word(place),
-            NeededLevel::NotWord(place) => level != Level::Word(place),
+            NeededLevel::Word(place) => level == SettingLevel::Word(place),
+            NeededLevel::NotWord(place) => level != SettingLevel::Word(place),
             NeededLevel::AboveZero => self.dimensions[need.of].number(level).is_some_and(|number| number > 0.0),
         }
     }
 
     /// The first limit that levels exceed. What today's server exceeds already may not be exceeded further.
-    pub fn exceeded(&self, levels: &[Level]) -> Option<&Limit> {
+    pub fn exceeded(&self, levels: &[SettingLevel]) -> Option<&SpaceLimit> {
         let today = self.today();
-        let sum = |limit: &Limit, levels: &[Level]| {
+        let sum = |limit: &SpaceLimit, levels: &[SettingLevel]| {
             let term = |(place, factor): &(usize, f64)| Some(factor * self.dimensions[*place].number(levels[*place])?);
             limit.terms.iter().map(term).sum::<Option<f64>>()
         };
@@ -183,20 +183,22 @@ impl SearchSpace {
     }
 
     /// With one setting as it is today.
-    pub fn without(&self, levels: &[Level], place: usize) -> Levels {
+    pub fn without(&self, levels: &[SettingLevel], place: usize) -> Levels {
         let mut without = levels.to_vec();
         without[place] = self.dimensions[place].today;
         self.tidy(without)
     }
 
     /// The places of settings that differ from today's.
-    pub fn changed_places(&self, levels: &[Level]) -> Vec<usize> {
+    pub fn changed_places(&self, levels: &[SettingLevel]) -> Vec<usize> {
         let today = self.today();
-        (0..levels.len()).filter(|place| levels[*place] != today[*place] && levels[*place] != Level::Idle).collect()
+        (0..levels.len())
+            .filter(|place| levels[*place] != today[*place] && levels[*place] != SettingLevel::Idle)
+            .collect()
     }
 
     /// The settings that differ from today's, as servers take them.
-    pub fn changed(&self, levels: &[Level]) -> Vec<(&str, String)> {
+    pub fn changed(&self, levels: &[SettingLevel]) -> Vec<(&str, String)> {
         let all = self.dimensions.iter().zip(levels);
         let changed = all.filter(|(dimension, level)| **level != dimension.today);
         changed.filter_map(|(dimension, level)| Some((dimension.name.as_str(), dimension.text(*level)?))).collect()

@@ -1,4 +1,4 @@
-use super::build::{AskedSettings, Machine, TodaysServer, space};
+use super::build::{AskedSettings, SpaceHost, TodaysServer, space};
 use super::*;
 use crate::knowledge::settings::all_settings;
 use crate::knowledge::{Release, classes};
@@ -24,7 +24,7 @@ fn made(release: &str, settings: &[(&str, &str)], asked: &AskedSettings, allowed
     let config = config(settings);
     let server = TodaysServer {
         release: Release::parse(release).unwrap(),
-        machine: Machine { memory: 8 * GIB, cpus: 4 },
+        machine: SpaceHost { memory: 8 * GIB, cpus: 4 },
         config: &config,
         connections: 64,
     };
@@ -62,8 +62,9 @@ fn nothing_unsafe_is_in_a_space_unless_it_is_allowed() {
         for allowed in [&[][..], &[Class::D1], &[Class::D1, Class::D1p, Class::D2]] {
             let space = made(release, &[], &AskedSettings::Top(usize::MAX), allowed);
             for dimension in &space.dimensions {
-                let levels = (0..dimension.words.len()).map(Level::Word);
-                let shares = (0..=20).filter(|_| dimension.range.is_some()).map(|n| Level::At(f64::from(n) / 20.0));
+                let levels = (0..dimension.words.len()).map(SettingLevel::Word);
+                let shares =
+                    (0..=20).filter(|_| dimension.range.is_some()).map(|n| SettingLevel::At(f64::from(n) / 20.0));
                 for level in levels.chain(shares).filter(|level| *level != dimension.today) {
                     let text = dimension.text(level).expect("a level has a value");
                     let unsafe_here: Vec<Class> = classes(&dimension.name, &text, flavour)
@@ -92,12 +93,12 @@ fn a_loss_that_is_allowed_may_be_tried() {
 fn a_range_ends_where_the_machine_does() {
     let space = made("mysql-9.7", &[], &named(&["innodb_buffer_pool_size", "innodb_log_buffer_size"]), &[]);
     let pool = &space.dimensions[0];
-    assert_eq!(pool.text(Level::At(1.0)).as_deref(), Some("6G"), "75 % of 8 GiB");
-    assert_eq!((pool.today, pool.text(pool.today)), (Level::At(0.0), None), "128M, which nobody set");
-    let most = [Level::At(1.0), Level::At(1.0)];
+    assert_eq!(pool.text(SettingLevel::At(1.0)).as_deref(), Some("6G"), "75 % of 8 GiB");
+    assert_eq!((pool.today, pool.text(pool.today)), (SettingLevel::At(0.0), None), "128M, which nobody set");
+    let most = [SettingLevel::At(1.0), SettingLevel::At(1.0)];
     assert_eq!(space.exceeded(&most), None, "6.25 of 8 GiB");
     let small =
-        SearchSpace { limits: vec![Limit { most: 6.0 * GIB as f64, ..space.limits[0].clone() }], ..space.clone() };
+        SearchSpace { limits: vec![SpaceLimit { most: 6.0 * GIB as f64, ..space.limits[0].clone() }], ..space.clone() };
     let limit = small.exceeded(&most).expect("more than fits");
     assert!(limit.why.contains("% of the memory"), "{}", limit.why);
 }
@@ -120,10 +121,10 @@ fn what_a_setting_needs_is_another_setting_or_the_server_as_it_is() {
     let space = made("mariadb-11.8.9", &[], &asked, &[]);
     assert_eq!(why(&space, "binlog_commit_wait_count"), "it needs log_bin = ON");
     let pooled = space.dimensions[0].words.iter().position(|word| word == "pool-of-threads").unwrap();
-    let idle = space.tidy(vec![space.dimensions[0].today, Level::At(0.5)]);
-    assert_eq!(idle[1], Level::Idle);
-    let active = space.tidy(vec![Level::Word(pooled), Level::At(0.5)]);
-    assert!(matches!(active[1], Level::At(_)), "{active:?}");
+    let idle = space.tidy(vec![space.dimensions[0].today, SettingLevel::At(0.5)]);
+    assert_eq!(idle[1], SettingLevel::Idle);
+    let active = space.tidy(vec![SettingLevel::Word(pooled), SettingLevel::At(0.5)]);
+    assert!(matches!(active[1], SettingLevel::At(_)), "{active:?}");
     let names: Vec<&str> = space.changed(&active).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["thread_handling", "thread_pool_size"]);
     let alone = made("mariadb-11.8.9", &[], &named(&["thread_pool_size"]), &[]);
@@ -134,9 +135,9 @@ fn what_a_setting_needs_is_another_setting_or_the_server_as_it_is() {
 fn one_setting_may_not_exceed_another() {
     let asked = named(&["innodb_io_capacity", "innodb_io_capacity_max"]);
     let space = made("mariadb-10.11.19", &[("innodb_io_capacity_max", "2000")], &asked, &[]);
-    let limit = space.exceeded(&[Level::At(1.0), Level::At(0.5)]).expect("20000 is more");
+    let limit = space.exceeded(&[SettingLevel::At(1.0), SettingLevel::At(0.5)]).expect("20000 is more");
     assert_eq!(limit.why, "innodb_io_capacity_max is at least innodb_io_capacity");
-    assert_eq!(space.exceeded(&[Level::At(0.5), Level::At(1.0)]), None);
+    assert_eq!(space.exceeded(&[SettingLevel::At(0.5), SettingLevel::At(1.0)]), None);
 }
 
 #[test]
@@ -144,7 +145,7 @@ fn a_value_and_its_level_stand_for_each_other() {
     let space = made("mysql-9.7", &[], &AskedSettings::Top(usize::MAX), &[]);
     for dimension in &space.dimensions {
         for share in [0.0, 0.013, 0.2, 0.37, 0.5, 0.81, 1.0] {
-            let level = dimension.snapped(Level::At(share));
+            let level = dimension.snapped(SettingLevel::At(share));
             let Some(text) = dimension.range.as_ref().and_then(|_| dimension.text(level)) else { continue };
             assert_eq!(dimension.level(&text), Some(level), "{} = {text}", dimension.name);
         }
