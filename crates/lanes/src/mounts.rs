@@ -2,8 +2,12 @@
 
 use super::tool;
 use crate::LaneError;
+use crate::error::DuringLane;
 use plimsoll_host::mounts;
 pub use plimsoll_host::mounts::Mount;
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,6 +15,8 @@ use std::time::{Duration, Instant};
 /// How long a file system may stay busy after a process has ended.
 const PATIENCE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(50);
+/// How long somebody else's mount namespace may keep it.
+const OF_OTHERS: Duration = Duration::from_secs(30);
 
 /// As [`plimsoll_host::mounts::all`].
 pub fn all() -> Result<Vec<Mount>, LaneError> {
@@ -43,6 +49,29 @@ pub fn unmount(point: &Path, source: &str) -> Result<(), LaneError> {
         }
     }
     Ok(())
+}
+
+/// Waits until the kernel has nothing of a device's file system any more. As long as a mount namespace of anybody has it, what is
+/// mounted next is that one again, with what it has in memory, instead of what the device has.
+///
+/// # Errors
+/// [`LaneError::Environment`] if it is kept, or the device cannot be opened.
+pub fn forgotten(device: &str) -> Result<(), LaneError> {
+    let deadline = Instant::now() + OF_OTHERS;
+    loop {
+        // A mounted device has an exclusive user, and there is only one (open(2), O_EXCL).
+        let opened = OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::EXCL.bits() as i32).open(device);
+        match opened {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::ResourceBusy && Instant::now() < deadline => thread::sleep(POLL),
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => {
+                return Err(LaneError::Environment(format!(
+                    "the file system of {device} is still mounted in a mount namespace of somebody else"
+                )));
+            }
+            Err(error) => return Err(error).during("open", Path::new(device)),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -6,19 +6,15 @@ use super::daemon::{Daemon, Ready};
 use super::journal::Undo;
 use super::kind::Transport;
 use super::nfs_options::NfsOptions;
-use super::{Lane, LaneSide, loops, mounts, namespace, own_program, throttle, tool};
+use super::{Lane, LaneSide, loops, namespace, own_program, throttle, tool};
 use crate::LaneError;
 use crate::error::DuringLane;
 use std::fs::{self, File};
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The source of a FUSE export of qemu-storage-daemon in the list of mounts.
 const QEMU_SOURCE: &str = "/dev/fuse";
-/// How long somebody else may keep a file system that has failed.
-const PATIENCE: Duration = Duration::from_secs(10);
-const POLL: Duration = Duration::from_millis(100);
 
 impl Builder<'_> {
     /// Does all steps of a network lane.
@@ -49,7 +45,7 @@ impl Builder<'_> {
     /// Starts the server of a lane again whose server was killed, on what its disk has, with its limits.
     pub(super) fn restart_server(&mut self, lane: &Lane, group: Option<&Path>) -> Result<Lane, LaneError> {
         let disk = lane.server_device.clone().unwrap_or_default();
-        self.serve_files_again(&disk)?;
+        self.serve_files(&disk)?;
         let mut again = Lane { parts: Vec::new(), ..lane.clone() };
         self.server(&mut again, &disk)?;
         group.map_or(Ok(()), |group| limit(group, &again))?;
@@ -94,23 +90,6 @@ impl Builder<'_> {
     /// Mounts the server's file system.
     fn serve_files(&self, disk: &str) -> Result<(), LaneError> {
         build::mount_at(self.site, &self.site.served(), "xfs", &loops::path(disk), &self.server_options()?)
-    }
-
-    /// The same after its disk was gone. As long as a mount namespace of anybody has the file system that failed with the disk,
-    /// the kernel mounts that one again instead of what the disk has.
-    fn serve_files_again(&self, disk: &str) -> Result<(), LaneError> {
-        let (served, deadline) = (self.site.served(), Instant::now() + PATIENCE);
-        loop {
-            self.serve_files(disk)?;
-            match fs::metadata(&served) {
-                Ok(_) => return Ok(()),
-                Err(_) if Instant::now() < deadline => {
-                    mounts::unmount(&served, &loops::path(disk))?;
-                    thread::sleep(POLL);
-                }
-                Err(error) => return Err(error).during("use the server's file system again at", &served),
-            }
-        }
     }
 
     /// Options of mount for the server's file system.

@@ -125,6 +125,8 @@ impl Lanes {
         process::end_all_in(&site.namespace(LaneSide::Server))?;
         let source = loops::path(lane.server_device.as_deref().unwrap_or_default());
         mounts::unmount(&site.served(), &source)?;
+        // Or what was in memory would come back with it.
+        mounts::forgotten(&source)?;
         lane.done(DeviceOrder::Return)?;
         let group = journal::group(&site)?;
         let told = &mut |_: &str| true;

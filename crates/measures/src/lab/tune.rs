@@ -94,18 +94,22 @@ pub fn sentence(tune: &TuneSummary) -> String {
 }
 
 fn confirmed(tune: &TuneSummary, what: &str) -> String {
-    let kept: Vec<String> = tune
-        .found
-        .iter()
-        .filter(|setting| setting.is_kept)
-        .map(|setting| format!("{} = {}", setting.name, setting.value))
-        .collect();
-    let gain = tune.kept.as_ref().or(tune.confirmed.as_ref()).map(change).unwrap_or_default();
-    let bring = match kept.len() {
-        1 => "one setting brings it".to_owned(),
-        several => format!("{several} settings bring it"),
+    let listed = |settings: Vec<&FoundSetting>| {
+        let all = settings.into_iter().map(|setting| format!("{} = {}", setting.name, setting.value));
+        all.collect::<Vec<_>>().join(", ")
     };
-    format!("On {} {gain} {what}, confirmed on other data; {bring}: {}", tune.variant, kept.join(", "))
+    let gain = tune.kept.as_ref().or(tune.confirmed.as_ref()).map(change).unwrap_or_default();
+    let kept: Vec<&FoundSetting> = tune.found.iter().filter(|setting| setting.is_kept).collect();
+    let is_known = kept.len() == 1 || kept.iter().any(|setting| setting.worth.is_some());
+    let bring = match (is_known, kept.len()) {
+        (true, 1) => format!("one setting brings it: {}", listed(kept)),
+        (true, several) => format!("{several} settings bring it: {}", listed(kept)),
+        (false, several) => format!(
+            "which of its {several} settings bring it was not measured, a longer time would tell: {}",
+            listed(kept)
+        ),
+    };
+    format!("On {} {gain} {what}, confirmed on other data; {bring}", tune.variant)
 }
 
 /// `+38.0 % (95 % interval +31.0 % to +45.0 %)`.

@@ -37,21 +37,17 @@ pub enum TuneObjective {
     /// New orders per minute where the workload has them, else transactions per second.
     Nopm,
     P99,
-    /// The highest rate that keeps the objective.
-    LoadLine,
     /// CPU time of the server for each transaction.
     Cost,
 }
 
 impl TuneObjective {
-    pub const ALL: [TuneObjective; 4] =
-        [TuneObjective::Nopm, TuneObjective::P99, TuneObjective::LoadLine, TuneObjective::Cost];
+    pub const ALL: [TuneObjective; 3] = [TuneObjective::Nopm, TuneObjective::P99, TuneObjective::Cost];
 
     pub fn name(self) -> &'static str {
         match self {
             TuneObjective::Nopm => "nopm",
             TuneObjective::P99 => "p99",
-            TuneObjective::LoadLine => "load-line",
             TuneObjective::Cost => "cost",
         }
     }
@@ -59,7 +55,7 @@ impl TuneObjective {
     /// The metric that decides, if the outcomes of trials do not.
     pub fn metric(self) -> Option<Metric> {
         match self {
-            TuneObjective::Nopm | TuneObjective::LoadLine => None,
+            TuneObjective::Nopm => None,
             TuneObjective::P99 => Some(Metric::P99),
             TuneObjective::Cost => Some(Metric::ServerCpuUsPerTransaction),
         }

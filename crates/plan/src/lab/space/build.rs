@@ -330,6 +330,8 @@ fn worth(text: &str, facts: &SettingFacts, machine: SpaceHost) -> Result<Worth, 
             found.words.push("0".to_owned());
         }
         range.is_log = is_log;
+        // What a server would round has no place in it.
+        range.high -= range.high % step.unwrap_or(1.0);
         range.step =
             step.unwrap_or_else(|| if is_log { 1.0 } else { ((range.high - range.low) / STEPS).round().max(1.0) });
         if range.high <= range.low {
