@@ -49,7 +49,7 @@ const UNTIL_STEADY: f64 = 30.0;
 /// Keeps the seeds of what confirms apart from those of the search: "fresh" in ASCII.
 const FRESH: u64 = 0x66_7265_7368;
 /// Where the settings of a trial come from.
-const ORIGIN: &str = "plimsoll tune";
+const ORIGIN: &str = "the search";
 
 /// The search of a plan's variant.
 pub(crate) struct TuneSchedule {

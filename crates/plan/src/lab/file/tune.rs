@@ -50,6 +50,6 @@ fn setting(value: &DocumentValue) -> Result<String, PlanError> {
     match settings::facts(&name).is_some_and(|facts| facts.search.is_some()) {
         true => Ok(name),
         false => Err(value
-            .refuse("a setting with values that are known to be worth trying; `plimsoll tune --dry-run` lists them")),
+            .refuse("a setting with values that are known to be worth trying; `plimsoll lab --dry-run` lists them")),
     }
 }
