@@ -43,6 +43,9 @@ pub trait Schedule {
     /// The next trial; `None` if all are done. It stays the same until its outcome is told.
     fn next(&mut self) -> Option<TrialPlan>;
 
+    /// Whether there is one. What it would be may take long to find.
+    fn has_next(&self) -> bool;
+
     /// The outcome of a trial. An interrupted trial was not completed and is run again; one that is not the next does
     /// not belong to this schedule and is ignored.
     fn tell(&mut self, ended: EndedTrial);
@@ -129,6 +132,10 @@ impl Schedule for PlanSchedule {
             self.stages().find_map(Stage::next)?;
         let seed = load_seed.unwrap_or_else(|| draw::seed(self.seed, round));
         Some(TrialPlan { index: self.ended + 1, label, variant, point, round, seed, block, fault })
+    }
+
+    fn has_next(&self) -> bool {
+        self.stages().any(Stage::has_next)
     }
 
     fn tell(&mut self, ended: EndedTrial) {

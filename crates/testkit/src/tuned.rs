@@ -41,9 +41,7 @@ pub fn measured(surface: &Surface, trial: &TrialPlan, noise: f64, seed: u64) -> 
 
 /// The levels that a trial's server has.
 pub fn levels_of(space: &SearchSpace, trial: &TrialPlan) -> Levels {
-    let config = &trial.variant.config;
-    let value = |name: &str| config.iter().find(|setting| setting.name == name).map(|setting| setting.value.clone());
-    space.levels_of(value).expect("a trial is within the space")
+    space.levels_in(&trial.variant.config).expect("a trial is within the space")
 }
 
 /// Noise of its own for each trial of each surface.

@@ -12,8 +12,7 @@ use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::class;
 use plimsoll_plan::lab::permission::{Ask, Asked, Given};
 use plimsoll_plan::lab::space::SearchSpace;
-use plimsoll_plan::lab::{PlannedTrial, Restore, Rung, Storage, SwitchbackRule, TrialRules, Variant, WarmUp};
-use plimsoll_plan::plan::Measure;
+use plimsoll_plan::lab::{PlannedTrial, Restore, Rung, Storage, SwitchbackRule, TrialRules, Variant};
 use plimsoll_schedule::rung::FEWEST_PAIRS;
 use plimsoll_schedule::tune::AT_FIRST;
 use plimsoll_schedule::{EndedTrial, Prospect, Prospects};
@@ -24,9 +23,6 @@ use std::path::Path;
 /// What ordinary storage handles in a second, bytes: by copying, and by loading with indexes. Both are guesses.
 const COPIED_PER_SECOND: f64 = 300e6;
 const LOADED_PER_SECOND: f64 = 10e6;
-/// How long an automatic warm-up takes, and a measurement that ends by a number of transactions. Also guesses.
-const UNTIL_STEADY_SECONDS: f64 = 60.0;
-const EVENTS_SECONDS: f64 = 30.0;
 
 /// The result of `lab --dry-run`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -185,11 +181,7 @@ fn work(rules: &TrialRules, variant: &Variant) -> Result<(u64, f64), LabError> {
         // Each probe of the evaluation, and the files that it prepares first.
         return Ok(plimsoll_evaluate::about(&storage_plan::plan(variant, 0, Path::new(""))?)?);
     }
-    let seconds = match rules.measure {
-        Measure::Seconds(seconds) => seconds,
-        Measure::Events(_) | Measure::EventsPerConnection(_) => EVENTS_SECONDS,
-    };
-    Ok((data_bytes(variant)?, seconds))
+    Ok((data_bytes(variant)?, rules.about_measured()))
 }
 
 /// How long each phase of a trial takes, seconds; the measurement takes `measured`.
@@ -199,16 +191,12 @@ fn phases(rules: &TrialRules, bytes: u64, measured: f64) -> Vec<(Phase, f64)> {
         Restore::Reload => bytes as f64 / LOADED_PER_SECOND,
         Restore::Once | Restore::Snapshot(_) | Restore::Commands(_) => bytes as f64 / COPIED_PER_SECOND,
     };
-    let warm_up = match rules.warmup {
-        WarmUp::Seconds(seconds) => seconds,
-        WarmUp::Auto => UNTIL_STEADY_SECONDS,
-    };
     vec![
         (Phase::Restore, restore),
         (Phase::Pause, (rules.pause_seconds - restore).max(0.0)),
         (Phase::Start, 2.0),
         (Phase::Verify, 1.0),
-        (Phase::WarmUp, warm_up),
+        (Phase::WarmUp, rules.about_warm_up()),
         (Phase::Measure, measured),
         (Phase::Drain, 1.0),
         (Phase::Collect, 1.0),

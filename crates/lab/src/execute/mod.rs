@@ -236,7 +236,7 @@ impl<'a> Lab<'a> {
             ended,
             failed: self.ended.iter().filter_map(failure).collect(),
             broken: self.ended.iter().filter_map(damage).collect(),
-            goes_on: self.schedule.next().is_some(),
+            goes_on: self.schedule.has_next(),
         }
     }
 

@@ -68,7 +68,7 @@ pub fn summary(plan: &LabPlan, prospects: &Prospects, ended: &[EndedTrial]) -> L
         crashes: crashes::cells(plan, ended),
         tune: found.tune.and_then(|found| tune::summary(plan, found)),
         caveats: Vec::new(),
-        interrupted: schedule.next().is_some(),
+        interrupted: schedule.has_next(),
     };
     summary.caveats = caveats(plan, &summary.comparisons, ended);
     summary.headline = headline(&summary, ended);

@@ -1,9 +1,8 @@
 //! What a search has found, in words.
 
-use super::words::quantity;
-use plimsoll_model::estimate::Estimate;
-use plimsoll_model::number::{counted, percent, signed_percent, signed_range};
-use plimsoll_model::tune::{FoundSetting, SearchedSetting, SettingLeftOut, TriedSettings, TuneConclusion, TuneSummary};
+use super::words::{change, quantity};
+use plimsoll_model::number::{counted, percent, signed_percent};
+use plimsoll_model::tune::{FoundSetting, SearchedSetting, TriedSettings, TuneConclusion, TuneSummary};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::space::{Dimension, Levels, SearchSpace};
 use plimsoll_schedule::Quantity;
@@ -13,7 +12,6 @@ use plimsoll_schedule::tune::{FoundTune, TriedConfiguration};
 pub fn summary(plan: &LabPlan, found: FoundTune) -> Option<TuneSummary> {
     let rules = plan.tune.as_ref()?;
     let space = rules.space.as_ref()?;
-    let left_out = space.left_out.iter().map(|left| SettingLeftOut { name: left.name.clone(), why: left.why.clone() });
     Some(TuneSummary {
         variant: plan.variants.first()?.name.clone(),
         metric: found.metric,
@@ -21,7 +19,7 @@ pub fn summary(plan: &LabPlan, found: FoundTune) -> Option<TuneSummary> {
         decide: rules.decide,
         floor: found.floor.clone(),
         searched: space.dimensions.iter().map(searched).collect(),
-        left_out: left_out.collect(),
+        left_out: space.left_out.clone(),
         tried: found.tried.iter().map(|tried| told(space, tried)).collect(),
         believed: found.winner.as_ref().map(|winner| winner.believed),
         confirmed: found.confirmation.clone(),
@@ -110,10 +108,4 @@ fn confirmed(tune: &TuneSummary, what: &str) -> String {
         ),
     };
     format!("On {} {gain} {what}, confirmed on other data; {bring}", tune.variant)
-}
-
-/// `+38.0 % (95 % interval +31.0 % to +45.0 %)`.
-fn change(gain: &Estimate) -> String {
-    let interval = gain.interval().map(|ends| format!(" (95 % interval {})", signed_range(ends)));
-    format!("{}{}", signed_percent(gain.value), interval.unwrap_or_default())
 }

@@ -118,7 +118,27 @@ pub struct TrialRules {
     pub allow: Vec<Class>,
 }
 
+/// How long an automatic warm-up takes, and a measurement that ends by a number of transactions, seconds: guesses.
+const UNTIL_STEADY: f64 = 60.0;
+const BY_EVENTS: f64 = 30.0;
+
 impl TrialRules {
+    /// About how long a trial warms up, seconds.
+    pub fn about_warm_up(&self) -> f64 {
+        match self.warmup {
+            WarmUp::Seconds(seconds) => seconds,
+            WarmUp::Auto => UNTIL_STEADY,
+        }
+    }
+
+    /// About how long it measures, seconds.
+    pub fn about_measured(&self) -> f64 {
+        match self.measure {
+            Measure::Seconds(seconds) => seconds,
+            Measure::Events(_) | Measure::EventsPerConnection(_) => BY_EVENTS,
+        }
+    }
+
     /// How a load warms up on a server that was started for it, or on one whose settings were flipped.
     pub fn warm_up(&self, is_flipped: bool) -> WarmUp {
         let washout = self.switchback.filter(|_| is_flipped).map(|rule| WarmUp::Seconds(rule.washout_seconds));

@@ -1,7 +1,7 @@
 //! What a search found.
 
 use super::search::{SearchedTrial, Winner};
-use super::tried::ValuedTrial;
+use super::tried::{ValuedTrial, mean, of_today};
 use super::{Part, TuneSchedule};
 use crate::stage::Stage;
 use plimsoll_model::tune::TuneConclusion;
@@ -48,9 +48,8 @@ pub struct FoundTune {
 pub(super) fn found(of: &TuneSchedule) -> FoundTune {
     let metric = of.metric();
     let tried = of.search.tried(&of.rules, metric);
-    let today = of.space.today();
-    let values: Vec<f64> = tried.iter().filter(|trial| trial.levels == today).filter_map(|trial| trial.value).collect();
-    let reference = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let values = of_today(&of.space, &tried);
+    let reference = mean(&values);
     let told = |(trial, tried): (&SearchedTrial, &ValuedTrial)| TriedConfiguration {
         label: trial.label.clone(),
         levels: tried.levels.clone(),
@@ -58,11 +57,10 @@ pub(super) fn found(of: &TuneSchedule) -> FoundTune {
         why: trial.outcome.why.clone(),
     };
     let rest = of.rest();
-    let worth = |place: &usize| Worth {
-        place: *place,
-        change: of.worth(*place),
-        is_dropped: rest.as_ref().is_some_and(|rest| rest[*place] == of.space.dimensions[*place].today),
-    };
+    // It may be idle in what is left, without having been put back itself.
+    let is_dropped =
+        |place: usize| of.winner.iter().zip(&rest).any(|(winner, rest)| rest[place] != winner.levels[place]);
+    let worth = |place: &usize| Worth { place: *place, change: of.worth(*place), is_dropped: is_dropped(*place) };
     let conclusion = match (of.has_next(), &of.winner) {
         (true, _) => TuneConclusion::Open,
         (false, None) => TuneConclusion::Nothing,

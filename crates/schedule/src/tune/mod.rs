@@ -22,8 +22,7 @@ use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::{Estimate, LoadPoint, Metric};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::space::{Levels, SearchSpace, SettingLevel};
-use plimsoll_plan::lab::{Change, Setting, TrialPlan, TrialRules, TuneRules, Variant, WarmUp, Where};
-use plimsoll_plan::plan::Measure;
+use plimsoll_plan::lab::{Change, Setting, TrialPlan, TuneRules, Variant, Where};
 use plimsoll_stats::sequential::Looks;
 use rounds::Rounds;
 use search::TuneSearch;
@@ -42,10 +41,8 @@ const MOST_FOR_WORTH: usize = 8;
 const CLOSE: f64 = 0.25;
 /// A search of more trials than this is nobody's.
 const MOST_SEARCHED: usize = 1_000;
-/// What a trial takes beside warming up and measuring, seconds, and an automatic warm-up or a measurement that ends by a number of
-/// transactions: guesses, as long as none has ended.
+/// What a trial takes beside warming up and measuring, seconds: a guess, as long as none has ended.
 const AROUND: f64 = 6.0;
-const UNTIL_STEADY: f64 = 30.0;
 /// Keeps the seeds of what confirms apart from those of the search: "fresh" in ASCII.
 const FRESH: u64 = 0x66_7265_7368;
 /// Where the settings of a trial come from.
@@ -98,7 +95,7 @@ impl TuneSchedule {
             parts: Vec::new(),
             spent: 0.0,
             ended: 0,
-            guess: guess(&plan.trials),
+            guess: AROUND + plan.trials.about_warm_up() + plan.trials.about_measured(),
             next: OnceCell::new(),
         })
     }
@@ -252,10 +249,7 @@ impl TuneSchedule {
     }
 
     fn tell_search(&mut self, ended: &EndedTrial) {
-        let config = &ended.trial.variant.config;
-        let value =
-            |name: &str| config.iter().find(|setting| setting.name == name).map(|setting| setting.value.clone());
-        let levels = self.space.levels_of(value).unwrap_or_else(|| self.space.today());
+        let levels = self.space.levels_in(&ended.trial.variant.config).unwrap_or_else(|| self.space.today());
         self.search.tell(levels, &ended.outcome);
         let is_enough = self.spent >= SEARCH * self.rules.seconds || self.ended >= MOST_SEARCHED;
         if is_enough || self.search.is_hopeless() {
@@ -263,19 +257,6 @@ impl TuneSchedule {
             self.go_on();
         }
     }
-}
-
-/// How long a trial may take, seconds.
-fn guess(rules: &TrialRules) -> f64 {
-    let warm_up = match rules.warmup {
-        WarmUp::Seconds(seconds) => seconds,
-        WarmUp::Auto => UNTIL_STEADY,
-    };
-    let measured = match rules.measure {
-        Measure::Seconds(seconds) => seconds,
-        Measure::Events(_) | Measure::EventsPerConnection(_) => UNTIL_STEADY,
-    };
-    AROUND + warm_up + measured
 }
 
 /// The sides of a part that need more rounds for what is done next to be known.
@@ -326,11 +307,7 @@ impl Stage for TuneSchedule {
     }
 
     fn about(&self) -> Amount {
-        let under_way = self.parts.last().and_then(|(_, rounds)| rounds.next()).is_some();
-        let to_come = match self.search.is_over() {
-            true if !under_way => 0,
-            _ => self.affordable(self.left()),
-        };
+        let to_come = if self.has_next() { self.affordable(self.left()) } else { 0 };
         Amount::of(self.ended + to_come, false)
     }
 }

@@ -14,7 +14,7 @@ use plimsoll_stats::surrogate::Belief;
 
 /// Trials of today's configuration before anything else.
 pub const AT_FIRST: usize = 3;
-/// Configurations that fill the space evenly, for each of its settings, and at least and at most.
+/// Configurations that fill the space evenly: as many as it has settings, but at least and at most so many.
 const FEWEST_SPREAD: usize = 6;
 const MOST_SPREAD: usize = 12;
 /// After so many others, today's configuration is measured again.
@@ -22,7 +22,7 @@ const BETWEEN: usize = 8;
 /// The noise of a trial is taken to be within these, whatever a few of them say.
 const LEAST_NOISE: f64 = 0.01;
 const MOST_NOISE: f64 = 0.4;
-/// What is believed to be best is so by less than nothing in one of three cases at most.
+/// Standard deviations by which a belief is taken to be too high where the best is chosen.
 const CAUTION: f64 = 0.3;
 /// What settings of a winner may be believed to bring together, and yet be left out: a share of all that it brings.
 const TRIFLE: f64 = 0.1;
@@ -57,7 +57,7 @@ pub(super) struct SearchedTrial {
 impl TuneSearch {
     pub fn new(rules: &TuneRules, space: &SearchSpace, seed: u64) -> TuneSearch {
         let arm = |arm: &TuneArm| {
-            let value = |name: &str| arm.settings.iter().find(|(of, _)| of == name).map(|(_, value)| value.clone());
+            let value = |name: &str| arm.settings.iter().find(|(of, _)| of == name).map(|(_, value)| value.as_str());
             Some((format!("arm/{}", arm.name), space.levels_of(value)?))
         };
         let today = space.today();

@@ -31,10 +31,7 @@ pub struct Learned<'a> {
 impl<'a> Learned<'a> {
     /// `None` as long as nothing was measured. `noise` is the standard deviation of one trial.
     pub fn of(space: &'a SearchSpace, tried: &'a [ValuedTrial], noise: f64, seed: u64) -> Option<Learned<'a>> {
-        let today = space.today();
-        let of_today: Vec<f64> =
-            tried.iter().filter(|trial| trial.levels == today).filter_map(|trial| trial.value).collect();
-        let reference = of_today.iter().sum::<f64>() / of_today.len().max(1) as f64;
+        let reference = mean(&of_today(space, tried));
         let observation =
             |trial: &ValuedTrial, value| Observation { at: positions(&trial.levels), when: trial.when, value };
         let values =
@@ -81,6 +78,17 @@ impl<'a> Learned<'a> {
         let probability = |ends: &Surrogate| ends.belief(at).exceeds((GOOD + BAD) / 2.0);
         self.ends.as_ref().map_or(1.0, probability)
     }
+}
+
+/// The values of today's configuration, in their order.
+pub fn of_today(space: &SearchSpace, tried: &[ValuedTrial]) -> Vec<f64> {
+    let today = space.today();
+    tried.iter().filter(|trial| trial.levels == today).filter_map(|trial| trial.value).collect()
+}
+
+/// 0 of none.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// Settings as the surrogate sees them.

@@ -3,12 +3,13 @@
 //! The values that are worth trying stand in the knowledge, as text: `OFF, ON`; `0..50`; `128M..75% of memory, log, step 128M`;
 //! `0, 8..256, log`; `1..4 × CPUs`.
 
-use super::{Dimension, LeftOut, Need, NeededLevel, SearchSpace, SettingLevel, SpaceLimit, ValueRange};
+use super::{Dimension, Need, NeededLevel, SearchSpace, SettingLevel, SpaceLimit, ValueRange};
 use crate::knowledge::settings::{SettingFacts, all_settings, facts, is_live};
 use crate::knowledge::value::{number, same_value};
 use crate::knowledge::{Release, classes, normal};
 use crate::setting::Setting;
 use plimsoll_model::Class;
+use plimsoll_model::tune::SettingLeftOut;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -105,7 +106,7 @@ pub fn space(server: &TodaysServer<'_>, asked: &AskedSettings, allowed: &[Class]
 }
 
 fn left_out(space: &mut SearchSpace, name: &str, why: &str) {
-    space.left_out.push(LeftOut { name: name.to_owned(), why: why.to_owned() });
+    space.left_out.push(SettingLeftOut { name: name.to_owned(), why: why.to_owned() });
 }
 
 /// Every setting that has values worth trying.

@@ -7,6 +7,8 @@ pub mod build;
 mod range;
 
 use crate::knowledge::value::{number, same_value};
+use crate::setting::Setting;
+use plimsoll_model::tune::SettingLeftOut;
 pub use range::ValueRange;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +33,7 @@ pub struct SearchSpace {
     pub dimensions: Vec<Dimension>,
     pub limits: Vec<SpaceLimit>,
     /// Settings that are not tried, and why.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SettingLeftOut>,
 }
 
 /// One setting.
@@ -75,12 +77,6 @@ pub struct SpaceLimit {
     pub terms: Vec<(usize, f64)>,
     pub most: f64,
     /// What it is for.
-    pub why: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    pub name: String,
     pub why: String,
 }
 
@@ -174,12 +170,17 @@ impl SearchSpace {
 
     /// The levels of a server that has these values, by the names of settings, and today's of the others; `None` if one of them
     /// is outside of what may be tried.
-    pub fn levels_of(&self, value: impl Fn(&str) -> Option<String>) -> Option<Levels> {
+    pub fn levels_of<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> Option<Levels> {
         let level = |dimension: &Dimension| match value(&dimension.name) {
             None => Some(dimension.today),
-            Some(text) => dimension.level(&text),
+            Some(text) => dimension.level(text),
         };
         Some(self.tidy(self.dimensions.iter().map(level).collect::<Option<_>>()?))
+    }
+
+    /// The same of a server with this configuration.
+    pub fn levels_in(&self, config: &[Setting]) -> Option<Levels> {
+        self.levels_of(|name| config.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str()))
     }
 
     /// With one setting as it is today.

@@ -44,7 +44,8 @@ fn what_is_worth_trying_is_read_for_every_setting_and_release() {
     for release in RELEASES {
         let all: Vec<&str> = all_settings().filter(|(_, facts)| facts.search.is_some()).map(|(name, _)| name).collect();
         let space = made(release, &[], &named(&all), &[]);
-        let unread: Vec<&LeftOut> = space.left_out.iter().filter(|left| left.why.contains("cannot be read")).collect();
+        let unread: Vec<&SettingLeftOut> =
+            space.left_out.iter().filter(|left| left.why.contains("cannot be read")).collect();
         assert!(unread.is_empty(), "{release}: {unread:?}");
         assert!(space.dimensions.len() >= 25, "{release}: {}", space.dimensions.len());
         for dimension in &space.dimensions {
