@@ -53,6 +53,8 @@ pub struct FleetLoad<'f> {
     hearing: Hearing,
     /// Of the broker, that were noticed.
     comings: u64,
+    /// The letter that was read last had been waiting, and perhaps others wait behind it.
+    is_behind: bool,
     has_started: bool,
     /// Another coordinator began it, and is gone.
     is_collected: bool,
@@ -117,6 +119,7 @@ impl<'f> FleetLoad<'f> {
             epoch,
             hearing: Hearing::new(Duration::ZERO),
             comings: fleet.link.comings(),
+            is_behind: false,
             has_started: false,
             is_collected: false,
             is_finished: false,
@@ -151,7 +154,7 @@ impl<'f> FleetLoad<'f> {
             }
         }
         let now = self.now();
-        let listened = self.hearing.look(now);
+        let listened = self.hearing.look(now, self.is_behind);
         let deaf = self.hearing.deaf(now);
         let comings = self.fleet.link.comings();
         // It may have gone and come back between two looks; agents have to find it again, too.
@@ -409,7 +412,9 @@ impl LoadSource for FleetLoad<'_> {
                 return Some(event);
             }
             let left = until.saturating_duration_since(Instant::now());
-            match self.fleet.letter(left.min(LOOK)) {
+            let unread = self.fleet.letter(Duration::ZERO);
+            self.is_behind = unread.is_some();
+            match unread.or_else(|| self.fleet.letter(left.min(LOOK))) {
                 Some(letter) => self.take(letter),
                 None if left.is_zero() => return None,
                 None => {}

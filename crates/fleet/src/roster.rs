@@ -43,9 +43,12 @@ impl Hearing {
         self.echoed = now;
     }
 
-    /// A look at what has come; for how long we have listened, which is the clock that agents are judged by.
-    pub fn look(&mut self, now: Duration) -> Duration {
-        self.listened += now.saturating_sub(self.looked).min(LONGEST_LOOK);
+    /// A look at what has come; for how long we have listened, which is the clock that agents are judged by. Time in which letters
+    /// wait to be read is none: a sign of life may be among them, behind all that a broker tells once more.
+    pub fn look(&mut self, now: Duration, is_behind: bool) -> Duration {
+        if !is_behind {
+            self.listened += now.saturating_sub(self.looked).min(LONGEST_LOOK);
+        }
         self.looked = now;
         self.listened
     }
@@ -175,9 +178,18 @@ mod tests {
     #[test]
     fn a_time_in_which_nobody_listened_counts_for_nobody() {
         let mut hearing = Hearing::new(at(10));
-        assert_eq!((hearing.look(at(12)), hearing.look(at(13))), (at(2), at(3)));
-        assert_eq!(hearing.look(at(613)), at(3) + LONGEST_LOOK, "a minute in which we did not run");
+        assert_eq!((hearing.look(at(12), false), hearing.look(at(13), false)), (at(2), at(3)));
+        assert_eq!(hearing.look(at(613), false), at(3) + LONGEST_LOOK, "a minute in which we did not run");
         assert_eq!(hearing.listened(), at(3) + LONGEST_LOOK);
+    }
+
+    #[test]
+    fn a_time_in_which_letters_wait_to_be_read_counts_for_nobody() {
+        let mut hearing = Hearing::new(at(0));
+        for now in 1..=100 {
+            assert_eq!(hearing.look(at(now), true), at(0));
+        }
+        assert_eq!(hearing.look(at(102), false), at(2));
     }
 
     #[test]

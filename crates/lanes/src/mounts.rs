@@ -77,6 +77,8 @@ pub fn forgotten(device: &str) -> Result<(), LaneError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_testkit::servers;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn the_root_is_mounted_and_a_new_directory_is_not() {
@@ -84,5 +86,49 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(at(directory.path()).unwrap(), None);
         unmount(directory.path(), "anything").unwrap();
+    }
+
+    #[track_caller]
+    fn does(program: &str, arguments: &[&str]) -> String {
+        let done = Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
+        assert!(done.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    #[ignore = "mounts a file system; make test-all"]
+    fn a_file_system_that_another_mount_namespace_has_is_waited_for() {
+        let _alone = servers::lanes();
+        if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
+            return servers::skip("a file system is mounted; run as root, with loop devices");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let (image, place) = (directory.path().join("image"), directory.path().join("place"));
+        std::fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
+        std::fs::create_dir(&place).unwrap();
+        let (image, place) = (image.to_str().unwrap(), place.to_str().unwrap());
+        does("mkfs.ext4", &["-q", image]);
+        let device = does("losetup", &["--find", "--show", image]);
+        does("mount", &[&device, place]);
+        let mut other = Command::new("unshare").args(["--mount", "cat"]).stdin(Stdio::piped()).spawn().unwrap();
+        let namespace = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+        while namespace(&other.id().to_string()) == namespace("self") {
+            thread::sleep(POLL);
+        }
+        does("umount", &[place]);
+        let opened = OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::EXCL.bits() as i32).open(&device);
+        let begun = Instant::now();
+        let ends = thread::spawn(move || {
+            thread::sleep(5 * POLL);
+            drop(other.stdin.take());
+            other.wait().unwrap();
+        });
+        let found = forgotten(&device);
+        let waited = begun.elapsed();
+        ends.join().unwrap();
+        does("losetup", &["--detach", &device]);
+        assert!(opened.is_err_and(|error| error.kind() == ErrorKind::ResourceBusy), "somebody else has it");
+        found.unwrap();
+        assert!(waited >= 5 * POLL, "{waited:?}");
     }
 }
