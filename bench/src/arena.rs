@@ -1,7 +1,7 @@
 //! The private server on which contestants meet, and what they need to reach it.
 
 use crate::child::{self, FinishedProcess, Interrupted};
-use crate::peers::brought::{GO_TPC, MYSQLTUNER, SYSBENCH_TPCC};
+use crate::peers::brought::{GO_TPC, MYSQLTUNER, SYSBENCH_TPCC, TUNERS};
 use crate::peers::fio;
 use anyhow::{Context, bail};
 use plimsoll_data::target::private_endpoint;
@@ -46,6 +46,8 @@ pub struct Tools {
     pub sysbench_tpcc: Option<PathBuf>,
     /// The script of its latest version, if it is there.
     pub mysqltuner: Option<PathBuf>,
+    /// The Python that has the tuners, if it is there.
+    pub tuners: Option<PathBuf>,
     /// The `plimsoll` that `make packages` packs, if it is there.
     pub packaged: Option<PathBuf>,
     pub interrupted: Arc<AtomicBool>,
@@ -75,10 +77,11 @@ impl Tools {
         let go_tpc = GO_TPC.find(|name| std::env::var_os(name))?;
         let sysbench_tpcc = SYSBENCH_TPCC.find(|name| std::env::var_os(name))?;
         let mysqltuner = MYSQLTUNER.find(|name| std::env::var_os(name))?.map(|place| place.join("mysqltuner.pl"));
+        let tuners = TUNERS.find(|name| std::env::var_os(name))?.map(|place| place.join("bin/python3"));
         let fio = fio::version();
         let target = format!("{}-unknown-linux-musl/packaged/plimsoll", std::env::consts::ARCH);
         let packaged = own.ancestors().nth(2).map(|built| built.join(target)).filter(|program| program.is_file());
-        Ok(Tools { plimsoll, own, sysbench, fio, go_tpc, sysbench_tpcc, mysqltuner, packaged, interrupted })
+        Ok(Tools { plimsoll, own, sysbench, fio, go_tpc, sysbench_tpcc, mysqltuner, tuners, packaged, interrupted })
     }
 }
 

@@ -15,12 +15,12 @@ use std::path::PathBuf;
 #[command(disable_help_subcommand = true, after_help = HOW)]
 pub struct Args {
     /// Server to compare on: mariadb, mysql, or a path; a list, or repeated. [default: the first found for everything,
-    /// the other flavour for `point-select`, `read-write`, `load`, `sysbench`, `telemetry` and `advise`; mysql is also looked for in
+    /// the other flavour for `point-select`, `read-write`, `load`, `sysbench`, `telemetry`, `advise` and `tune`; mysql is also looked for in
     /// PLIMSOLL_TEST_MYSQL]
     #[arg(long, value_delimiter = ',', value_parser = selector, value_name = "SERVER", value_hint = ValueHint::FilePath)]
     pub server: Vec<Selector>,
-    /// Only these comparisons; a list, or repeated. [default: all but `advise`, which takes hours and goes on where it was
-    /// stopped if --home is given]
+    /// Only these comparisons; a list, or repeated. [default: all but `advise` and `tune`, which take hours and go on where they
+    /// were stopped if --home is given]
     #[arg(long, value_delimiter = ',', value_enum, value_name = "NAME")]
     pub only: Vec<BenchSuite>,
     /// How often each contestant runs.
@@ -127,6 +127,7 @@ pub enum BenchSuite {
     Lab,
     Verdicts,
     Advise,
+    Tune,
     Live,
     Ledger,
     Fleet,
@@ -140,7 +141,7 @@ pub enum BenchSuite {
 }
 
 impl BenchSuite {
-    pub const ALL: [BenchSuite; 21] = [
+    pub const ALL: [BenchSuite; 22] = [
         BenchSuite::PointSelect,
         BenchSuite::ReadWrite,
         BenchSuite::Connections,
@@ -152,6 +153,7 @@ impl BenchSuite {
         BenchSuite::Lab,
         BenchSuite::Verdicts,
         BenchSuite::Advise,
+        BenchSuite::Tune,
         BenchSuite::Live,
         BenchSuite::Ledger,
         BenchSuite::Fleet,
@@ -175,6 +177,7 @@ impl BenchSuite {
             BenchSuite::Lab => "lab",
             BenchSuite::Verdicts => "verdicts",
             BenchSuite::Advise => "advise",
+            BenchSuite::Tune => "tune",
             BenchSuite::Live => "live",
             BenchSuite::Ledger => "ledger",
             BenchSuite::Fleet => "fleet",
@@ -199,6 +202,7 @@ impl BenchSuite {
             BenchSuite::Advise => *peer == MYSQLTUNER,
             BenchSuite::PointSelect | BenchSuite::ReadWrite | BenchSuite::Connections | BenchSuite::Load => false,
             BenchSuite::Lab
+            | BenchSuite::Tune
             | BenchSuite::Verdicts
             | BenchSuite::Live
             | BenchSuite::Ledger
@@ -219,7 +223,7 @@ impl BenchSuite {
 
     /// Whether it takes so long that it is made only for those who name it.
     pub fn is_by_name_only(self) -> bool {
-        self == BenchSuite::Advise
+        matches!(self, BenchSuite::Advise | BenchSuite::Tune)
     }
 
     /// Whether its ratio depends on the flavour of the server.
@@ -232,6 +236,7 @@ impl BenchSuite {
                 | BenchSuite::Sysbench
                 | BenchSuite::Telemetry
                 | BenchSuite::Advise
+                | BenchSuite::Tune
         )
     }
 

@@ -16,6 +16,7 @@ use Layer::{Dev, Ships};
 pub const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-model", Ships(0)),
     ("plimsoll-diagnosis", Ships(1)),
+    ("plimsoll-document", Ships(1)),
     ("plimsoll-stats", Ships(1)),
     ("plimsoll-wire", Ships(1)),
     ("plimsoll-load", Ships(1)),
@@ -58,6 +59,8 @@ pub const SIDEWAYS: &[(&str, &str)] = &[
     ("plimsoll-workloads", "plimsoll-engine"),
     // What is recorded and what is read from it is one kind of histogram.
     ("plimsoll-load", "plimsoll-stats"),
+    // A report is a document.
+    ("plimsoll-report", "plimsoll-document"),
 ];
 
 /// The layers whose crates do nothing but compute: no files, sockets, environment, clock, threads or output.

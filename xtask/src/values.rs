@@ -1,6 +1,6 @@
 //! What passes between crates is a type: no public item holds a JSON value, whose parts only its readers know.
 //!
-//! The report and the program write JSON for others, so theirs are documents, not values that pass on.
+//! A document and the program write JSON for others, so theirs are no values that pass on.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::Finding;
 use crate::source::SourceFile;
 
 /// Packages that write JSON documents for other programs.
-pub const WRITERS: [&str; 3] = ["plimsoll", "plimsoll-render", "plimsoll-report"];
+pub const WRITERS: [&str; 3] = ["plimsoll", "plimsoll-render", "plimsoll-document"];
 
 /// Types of JSON whose parts are not known.
 const UNTYPED: [&str; 2] = ["Value", "Map"];

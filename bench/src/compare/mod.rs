@@ -16,6 +16,7 @@ mod read_write;
 mod restore;
 mod telemetry;
 mod tpcc;
+mod tune;
 mod verdicts;
 
 use crate::arena::Arena;
@@ -156,6 +157,7 @@ pub fn run(suite: BenchSuite, arena: &Arena, extent: &BenchExtent) -> anyhow::Re
         BenchSuite::Lab => lab::compare(arena, extent),
         BenchSuite::Verdicts => verdicts::compare(arena, extent),
         BenchSuite::Advise => advise::compare(arena, extent),
+        BenchSuite::Tune => tune::compare(arena, extent),
         BenchSuite::Live => live::compare(arena, extent),
         BenchSuite::Ledger => ledger::compare(arena, extent),
         BenchSuite::Fleet => fleet::compare(arena, extent),
@@ -186,6 +188,7 @@ pub fn expected_seconds(suite: BenchSuite, args: &Args) -> u64 {
         BenchSuite::Lab => lab::expected_seconds(args.pairs),
         BenchSuite::Verdicts => verdicts::expected_seconds(args.pairs),
         BenchSuite::Advise => advise::expected_seconds(),
+        BenchSuite::Tune => tune::expected_seconds(args.pairs),
         BenchSuite::Live => live::expected_seconds(pairs, seconds),
         BenchSuite::Ledger => ledger::expected_seconds(pairs, seconds),
         BenchSuite::Fleet => fleet::expected_seconds(pairs, seconds),

@@ -12,7 +12,7 @@ pingcap/go-tpc, in it `go build -o ~/.cache/plimsoll/peers/go-tpc ./cmd/go-tpc`;
 Percona-Lab/sysbench-tpcc as ~/.cache/plimsoll/peers/sysbench-tpcc. Other places: PLIMSOLL_BENCH_GO_TPC (the program), \
 PLIMSOLL_BENCH_SYSBENCH_TPCC (the directory with tpcc.lua). The latest mysqltuner, beside that of the \
 distribution: `git clone` of major/MySQLTuner-perl as ~/.cache/plimsoll/peers/mysqltuner, or PLIMSOLL_BENCH_MYSQLTUNER \
-(the directory with mysqltuner.pl).";
+(the directory with mysqltuner.pl). Optuna and SMAC3, of the Python registry: a virtual environment ~/.cache/plimsoll/peers/tuners, or PLIMSOLL_BENCH_TUNERS.";
 
 /// A peer that may be there.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub const SYSBENCH_TPCC: Brought =
     Brought { name: "sysbench-tpcc", variable: "PLIMSOLL_BENCH_SYSBENCH_TPCC", needed: "tpcc.lua" };
 pub const MYSQLTUNER: Brought =
     Brought { name: "mysqltuner", variable: "PLIMSOLL_BENCH_MYSQLTUNER", needed: "mysqltuner.pl" };
+
+pub const TUNERS: Brought = Brought { name: "tuners", variable: "PLIMSOLL_BENCH_TUNERS", needed: "bin/python3" };
 
 impl Brought {
     /// Its path, absolute; `None` if it is not there.

@@ -14,6 +14,7 @@ pub mod sysbench;
 pub mod sysbench_fileio;
 pub mod sysbench_tpcc;
 pub mod terminals;
+pub mod tuners;
 
 use crate::child::FinishedProcess;
 use clap::ValueEnum;

@@ -1,8 +1,11 @@
 //! The command line that does the same again.
 
+use plimsoll_model::number::tick;
 use plimsoll_model::text::{each_once, shell_word};
-use plimsoll_plan::lab::file::draft::OF_CRASH;
-use plimsoll_plan::lab::{CrashRules, Storage, Variant};
+use plimsoll_plan::lab::file::draft::{OF_CRASH, OF_TUNE};
+use plimsoll_plan::lab::space::build::AskedSettings;
+use plimsoll_plan::lab::tune::TuneSampler;
+use plimsoll_plan::lab::{CrashRules, Storage, TuneRules, Variant, WarmUp};
 use plimsoll_plan::plan::{ArrivalSpread, FleetPlan, Measure, script_of};
 use plimsoll_plan::{LabPlan, RunPlan, StoragePlan};
 use std::collections::BTreeSet;
@@ -125,15 +128,56 @@ fn operand(text: &str) -> String {
 
 /// Of `plimsoll crash`.
 fn crash(plan: &LabPlan, rules: &CrashRules, variant: &Variant) -> String {
-    let mut words = vec!["plimsoll crash".to_owned()];
-    let mut option = |name: &str, value: &str| words.push(option(name, value));
-    option("workload", &variant.workload.kind);
-    option("faults", &listed(rules.faults.iter().map(|fault| fault.name())));
-    option("trials", &rules.trials.to_string());
-    option("load", &format!("{}s", rules.load_seconds));
-    if let Measure::Seconds(seconds) = plan.trials.measure {
-        option("time", &format!("{seconds}s"));
+    let mut own = vec![
+        ("faults", listed(rules.faults.iter().map(|fault| fault.name()))),
+        ("trials", rules.trials.to_string()),
+        ("load", format!("{}s", rules.load_seconds)),
+    ];
+    own.extend(measured_seconds(plan).map(|seconds| ("time", seconds)));
+    let keep = rules.keep.then(|| "--keep".to_owned());
+    drafted("plimsoll crash", own, plan, variant).into_iter().chain(keep).collect::<Vec<_>>().join(" ")
+}
+
+/// Of `plimsoll tune`.
+fn tune(plan: &LabPlan, rules: &TuneRules, variant: &Variant) -> String {
+    let mut own = vec![("time", format!("{}s", rules.seconds)), ("objective", rules.objective.name().to_owned())];
+    own.extend(rules.keep.iter().map(|keep| ("keep", keep.text.clone())));
+    own.extend(rules.recovery_seconds.map(|seconds| ("recovery", format!("{seconds}s"))));
+    own.push(("decide", format!("{}%", tick(100.0 * rules.decide))));
+    own.push(match &rules.settings {
+        AskedSettings::Named(names) => ("settings", listed(names.iter())),
+        AskedSettings::Top(most) => ("top", most.to_string()),
+    });
+    own.extend((rules.sampler == TuneSampler::Random).then(|| ("sampler", "random".to_owned())));
+    own.extend(measured_seconds(plan).map(|seconds| ("measure", seconds)));
+    if let WarmUp::Seconds(seconds) = plan.trials.warmup {
+        own.push(("warmup", format!("{seconds}s")));
     }
+    let switches = [("--in-memory", rules.in_memory), ("--noisy-host", plan.trials.noisy_host)];
+    let given = switches.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name.to_owned());
+    drafted("plimsoll tune", own, plan, variant).into_iter().chain(given).collect::<Vec<_>>().join(" ")
+}
+
+fn measured_seconds(plan: &LabPlan) -> Option<String> {
+    match plan.trials.measure {
+        Measure::Seconds(seconds) => Some(format!("{seconds}s")),
+        Measure::Events(_) | Measure::EventsPerConnection(_) => None,
+    }
+}
+
+/// Of a command that writes its plan itself, with the options that it alone has.
+fn drafted(command: &str, own: Vec<(&str, String)>, plan: &LabPlan, variant: &Variant) -> Vec<String> {
+    let mut words = vec![command.to_owned()];
+    let mut option = |name: &str, value: &str| words.push(option(name, value));
+    let workload = &variant.workload;
+    match &workload.script {
+        None => option("workload", &workload.kind),
+        Some(script) => {
+            option("workload", &format!("lua:{}", script.path.display()));
+            option("data", &workload.kind);
+        }
+    }
+    own.iter().for_each(|(name, value)| option(name, value));
     option("connections", &listed(variant.load.points.iter().map(|point| point.connections)));
     if let Storage::Lane(lane) = &variant.storage {
         option("lane", lane);
@@ -148,17 +192,17 @@ fn crash(plan: &LabPlan, rules: &CrashRules, variant: &Variant) -> String {
     if !plan.trials.allow.is_empty() {
         option("allow", &listed(plan.trials.allow.iter().map(|class| class.name())));
     }
-    variant.workload.params.iter().for_each(|(name, value)| option(name, value));
-    if rules.keep {
-        words.push("--keep".to_owned());
-    }
-    words.join(" ")
+    workload.params.iter().for_each(|(name, value)| option(name, value));
+    words
 }
 
 /// Of a lab; its plan need not be where it was.
 pub fn lab(plan: &LabPlan) -> String {
-    if let (OF_CRASH, Some(rules), Some(variant)) = (plan.file.as_str(), &plan.crash, plan.variants.first()) {
+    if let (OF_CRASH, Some(rules), [variant, ..]) = (plan.file.as_str(), &plan.crash, &plan.variants[..]) {
         return crash(plan, rules, variant);
+    }
+    if let (OF_TUNE, Some(rules), [variant, ..]) = (plan.file.as_str(), &plan.tune, &plan.variants[..]) {
+        return tune(plan, rules, variant);
     }
     let mut words = vec![format!("plimsoll lab {}", operand(&plan.file))];
     words.extend(plan.preset.as_ref().map(|preset| option("preset", preset)));

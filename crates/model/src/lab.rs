@@ -83,7 +83,8 @@ impl TrialOutcome {
 
     /// From the beginning of its first phase to the end of its last, seconds.
     pub fn seconds(&self) -> f64 {
-        self.phases.iter().map(|span| span.t_ns as f64 / 1e9 + span.seconds).fold(0.0, f64::max)
+        let begun = self.phases.iter().map(|span| span.t_ns).min().unwrap_or(0);
+        self.phases.iter().map(|span| (span.t_ns - begun) as f64 / 1e9 + span.seconds).fold(0.0, f64::max)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a search for better settings found.
 
-use crate::estimate::Estimate;
+use crate::durability::Risks;
+use crate::estimate::{CONFIDENCE, Estimate};
 use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,71 @@ pub struct TuneSummary {
     pub found: Vec<FoundSetting>,
     /// Those that are kept, together against today's configuration; none if all are, or if there was no time.
     pub kept: Option<Estimate>,
+    /// The best against today's configuration under other loads, as far as there was time.
+    #[serde(default)]
+    pub elsewhere: Vec<TuneElsewhere>,
+    /// The two settings of which one matters most to what the other brings, as far as the search tells.
+    #[serde(default)]
+    pub interaction: Option<SettingInteraction>,
+}
+
+/// Another load than the one that was searched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TuneElsewhere {
+    /// `at 8 connections`.
+    pub load: String,
+    /// The best against today's configuration, as a share.
+    pub change: Option<Estimate>,
+}
+
+/// What two settings bring together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SettingInteraction {
+    pub a: String,
+    pub b: String,
+    /// Values of each, from the lowest to the highest.
+    pub values_of_a: Vec<String>,
+    pub values_of_b: Vec<String>,
+    /// What is believed to be brought against today's configuration, as a share: for each value of `a` one for each of `b`; none
+    /// where that would exceed a limit.
+    pub gains: Vec<Vec<Option<f64>>>,
+    /// By how much, as a share, both together are believed to bring more than each for itself would lead one to expect, at most.
+    pub most: f64,
+}
+
+impl TuneSummary {
+    /// What is kept against today's configuration, or all that was found if nothing else was measured.
+    pub fn shown_gain(&self) -> Option<&Estimate> {
+        self.kept.as_ref().or(self.confirmed.as_ref())
+    }
+
+    /// The settings of the best without those that were not shown to bring anything.
+    pub fn kept_settings(&self) -> Vec<&FoundSetting> {
+        self.found.iter().filter(|setting| setting.is_kept).collect()
+    }
+
+    /// What the settings of the best bring, each for itself, put together; none unless each was measured. The interval is as wide
+    /// as those of the settings together, so that nothing is assumed of how they hang together.
+    pub fn sum_of_worths(&self) -> Option<Estimate> {
+        let worths: Vec<&Estimate> = self.found.iter().map(|setting| setting.worth.as_ref()).collect::<Option<_>>()?;
+        let ends: Vec<(f64, f64)> = worths.iter().map(|worth| worth.interval()).collect::<Option<_>>()?;
+        if worths.len() < 2 {
+            return None;
+        }
+        let sum = |values: &mut dyn Iterator<Item = f64>| values.map(f64::ln_1p).sum::<f64>().exp_m1();
+        let value = sum(&mut worths.iter().map(|worth| worth.value));
+        let low = sum(&mut ends.iter().map(|(low, _)| *low));
+        let high = sum(&mut ends.iter().map(|(_, high)| *high));
+        let pairs = worths.iter().map(|worth| worth.effective_n).fold(f64::INFINITY, f64::min);
+        Some(Estimate::new(value, (low, high), CONFIDENCE, pairs, "sum of intervals".to_owned()))
+    }
+
+    /// Whether that is, within the intervals, what the best as a whole was confirmed to bring.
+    pub fn adds_up(&self) -> Option<bool> {
+        let (low, high) = self.sum_of_worths()?.interval()?;
+        let (least, most) = self.confirmed.as_ref()?.interval()?;
+        Some(low <= most && least <= high)
+    }
 }
 
 /// How a search ended.
@@ -49,7 +115,7 @@ pub struct SearchedSetting {
     pub name: String,
     /// `128M to 6G`, `OFF, ON`.
     pub values: String,
-    /// None if it is not set.
+    /// Its default, if it is not set; none if that is not known.
     pub today: Option<String>,
 }
 
@@ -57,6 +123,18 @@ pub struct SearchedSetting {
 pub struct SettingLeftOut {
     pub name: String,
     pub why: String,
+}
+
+/// Settings that are not tried, by the reason: each reason once, in the order in which it first occurs.
+pub fn by_reason(left_out: &[SettingLeftOut]) -> Vec<(&str, Vec<&str>)> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for SettingLeftOut { name, why } in left_out {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((why, vec![name])),
+        }
+    }
+    reasons
 }
 
 /// A configuration that was tried.
@@ -77,9 +155,12 @@ pub struct TriedSettings {
 pub struct FoundSetting {
     pub name: String,
     pub value: String,
-    /// None if it is not set.
+    /// Its default, if it is not set; none if that is not known.
     pub today: Option<String>,
     /// What it brings to the best configuration, as a share; none if that was not measured.
     pub worth: Option<Estimate>,
     pub is_kept: bool,
+    /// What its value costs in safety.
+    #[serde(default)]
+    pub costs: Risks,
 }

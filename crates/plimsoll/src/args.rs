@@ -27,6 +27,7 @@ mod named;
 mod params;
 mod report;
 pub mod sysbench;
+mod tune;
 
 pub use advise::{AdviseArgs, MeasureArgs};
 pub use crash::CrashArgs;
@@ -38,6 +39,7 @@ pub use lab::LabArgs;
 pub use lane::{DeviceArgs, LaneAction, LaneArgs, LanePart, LanePartArgs, NfsArgs};
 pub use params::Params;
 pub use report::{RecordingsAction, RecordingsArgs, ReportArgs, ReportFormat, ServeArgs};
+pub use tune::TuneArgs;
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 done, but what was measured failed its check or its gate; 2 wrong \
                           arguments, nothing was started; 3 the environment or the server failed; 4 --fail-if-unclear, \
@@ -113,6 +115,10 @@ pub enum Command {
     /// Let a server crash under load, and count the commits that it loses, beside what its settings bring.
     #[command(after_help = crash::HELP)]
     Crash(Box<CrashArgs>),
+    /// Search for better settings of a private server under a load, safely: what is found is confirmed on other data, and each
+    /// setting has to show what it is worth.
+    #[command(after_help = tune::HELP)]
+    Tune(Box<TuneArgs>),
     /// Build storage paths on this machine for a comparison: a medium, a file system, a throttle, latency.
     Lane(LaneArgs),
     /// A part of a lane, as `plimsoll lane up` starts it.
@@ -451,6 +457,13 @@ fn class(text: &str) -> Result<Class, String> {
         let names: Vec<&str> = Class::ALL.iter().map(|class| class.name()).collect();
         format!("accepted is one of {}", names.join(", "))
     })
+}
+
+/// A setting of a server.
+fn setting(text: &str) -> Result<(String, String), String> {
+    let named = text.split_once('=').filter(|(name, _)| !name.trim().is_empty());
+    let (name, value) = named.ok_or("accepted is NAME=VALUE, as in innodb_flush_log_at_trx_commit=2")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 /// The name of a recording.

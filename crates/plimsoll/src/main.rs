@@ -60,6 +60,7 @@ fn main() -> ExitCode {
         Command::Lab(args) => cmd::lab::run(&args),
         Command::Advise(args) => cmd::advise::run(&args),
         Command::Crash(args) => cmd::crash::run(&args),
+        Command::Tune(args) => cmd::tune::run(&args),
         Command::Lane(args) => cmd::lane::run(&args),
         Command::LanePart(args) => cmd::lane_part::run(*args),
         Command::ScriptPart => plimsoll_lab::apart::serve().map(|()| cmd::DONE).map_err(Into::into),

@@ -12,28 +12,24 @@
 //! writer of all figures.
 
 pub mod comparison;
-pub mod document;
 pub mod figure;
 mod found;
-pub mod interval;
 pub mod io;
 pub mod lab;
 pub mod order_entry;
 pub mod points;
 pub mod run;
 mod run_view;
-pub mod scale;
 pub mod scaling;
 pub mod section;
 pub mod sentence;
 pub mod subject;
-pub mod svg;
 pub mod sweep;
 pub mod systems;
-pub mod table;
 pub mod terminal;
 pub mod trend;
 
+pub use plimsoll_document::{document, interval, scale, svg, table};
 pub use subject::SettingRow;
 
 use document::{Block, Document, Finding};

@@ -12,6 +12,7 @@ use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::class;
 use plimsoll_plan::lab::permission::{Ask, Asked, Given};
 use plimsoll_plan::lab::space::SearchSpace;
+use plimsoll_plan::lab::tune::TuneArm;
 use plimsoll_plan::lab::{PlannedTrial, Restore, Rung, Storage, SwitchbackRule, TrialRules, Variant};
 use plimsoll_schedule::rung::FEWEST_PAIRS;
 use plimsoll_schedule::tune::AT_FIRST;
@@ -38,6 +39,8 @@ pub struct DryRun {
     pub variants: Vec<VariantPlan>,
     /// What a search may try; `null` without one, or if its server was not looked at.
     pub search: Option<SearchSpace>,
+    /// What a search tries in any case.
+    pub arms: Vec<TuneArm>,
     /// What its rounds would show, judging by a recording; `null` without one.
     pub reach: Option<Reach>,
     /// Everything that needs `--allow-commands` or a person, each with its line.
@@ -125,6 +128,7 @@ pub fn dry_run(
         trials,
         complete,
         search: plan.tune.as_ref().and_then(|rules| rules.space.clone()),
+        arms: plan.tune.iter().flat_map(|rules| rules.arms.clone()).collect(),
         reach: None,
         variants,
         actions: plan.asks(given).into_iter().map(action).collect(),

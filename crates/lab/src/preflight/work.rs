@@ -46,9 +46,17 @@ fn chosen(variant: &Variant) -> Result<Option<ChosenWorkload>, LabError> {
 /// # Errors
 /// As those of the workload's parameters.
 pub fn data_bytes(variant: &Variant) -> Result<u64, LabError> {
-    let Some(chosen) = chosen(variant)? else { return Ok(0) };
-    let tables = chosen.dataset(variant.workload.seed).tables();
-    Ok(tables.iter().map(|table| table.bytes).sum::<u64>() + DIRECTORY_BYTES)
+    Ok(table_bytes(variant)?.map_or(0, |tables| tables + DIRECTORY_BYTES))
+}
+
+/// About how many bytes its tables take; none of a storage trial.
+///
+/// # Errors
+/// As those of the workload's parameters.
+pub fn table_bytes(variant: &Variant) -> Result<Option<u64>, LabError> {
+    let chosen = chosen(variant)?;
+    let tables = |chosen: ChosenWorkload| chosen.dataset(variant.workload.seed).tables();
+    Ok(chosen.map(|chosen| tables(chosen).iter().map(|table| table.bytes).sum()))
 }
 
 /// Refuses tables of the layout that the workload does not have.

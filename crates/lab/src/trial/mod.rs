@@ -9,6 +9,7 @@ mod data;
 mod drive;
 mod facts;
 mod flip;
+mod guard;
 mod innodb_status;
 pub mod limits;
 mod recovery;
@@ -26,10 +27,12 @@ use crate::storage_plan;
 use crate::verification::Verifications;
 use facts::facts;
 use flip::SharedServer;
+use guard::TrialGuard;
 use plimsoll_data::starting_data::{self, TrialDirectories};
 use plimsoll_data::target::{DATABASE, OpenTarget};
 use plimsoll_fleet::Fleet;
 use plimsoll_host::Home;
+use plimsoll_host::facts::memory_bytes;
 use plimsoll_host::speed::cpu_speed;
 use plimsoll_measures::lab::compares;
 use plimsoll_model::Build;
@@ -109,7 +112,8 @@ impl<'a> TrialRunner<'a> {
             plan: self.plan,
             trial,
             writer,
-            watch: Watch::begin(watcher, journal, &self.plan.trials, trial.index),
+            watch: Watch::begin(watcher, journal, &self.plan.trials, trial.index)
+                .guarded(self.plan.tune.as_ref().map(|rules| TrialGuard::new(rules, memory_bytes()))),
             threads: self.options.threads,
             ceiling: self.ceiling,
             fleet: self.fleet,
@@ -323,6 +327,7 @@ impl UnderWay<'_> {
         holder: &str,
     ) -> Result<(), LabError> {
         let variant = &self.trial.variant;
+        self.watch.watch_disk(directories.data.directory().path());
         for note in &prepared.notes {
             self.caveat(Caveat::new("settings_left_out", note));
         }
@@ -430,7 +435,7 @@ impl UnderWay<'_> {
 
     /// Names the phase that took too long as the reason for whatever failed since.
     fn explained(&mut self, done: Result<(), LabError>) -> Result<(), LabError> {
-        match (done, self.watch.watchdog.forgive()) {
+        match (done, self.watch.watchdog.forgive().or_else(|| self.watch.stopped.take())) {
             (Err(_), Some(struck)) => Err(LabError::Environment(struck)),
             (Err(error), None) if !is_interrupt(&error) => {
                 let phase =

@@ -12,16 +12,19 @@ use plimsoll_engine::{Endpoint, Workload};
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::Recovery;
 use plimsoll_model::samples::Phase;
-use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::Measure;
+use plimsoll_plan::{LabPlan, RunPlan};
 use plimsoll_watch::{Event, Watcher};
 use plimsoll_workloads::chosen::ChosenWorkload;
+use std::time::Duration;
 
 /// The load runs for this many seconds before the server is killed under it.
 const KILLED_AFTER: usize = 3;
 /// A load whose server is not killed ends after this time.
 const AT_MOST_SECONDS: f64 = 60.0;
 const OF_THE_CRASH: u64 = 0x0dd_ba11;
+/// A server that took longer than it may by less than this has its time told.
+const LONGER: Duration = Duration::from_secs(2);
 
 /// What is needed to crash a server under load.
 pub struct Crash<'c, W> {
@@ -88,13 +91,20 @@ fn restart(now: &mut UnderWay, target: &mut OpenTarget, setup: &ServerSetup) -> 
 
 /// The same for a server that is gone.
 pub(super) fn start_again(now: &mut UnderWay, target: &mut OpenTarget, setup: &ServerSetup) -> Result<f64, LabError> {
-    let limit = limits::of(&now.plan.trials, Phase::Recover);
+    let limit = comes_back_within(now.plan);
     let started = setup.start(&mut now.watch, &target.database, limit)?;
     *target = started.target;
     target.control.rows("SELECT 1").map_err(|failure| LabError::sql("asking the recovered server", &failure))?;
     let seconds = started.since.elapsed().as_secs_f64();
     target.enter_database()?;
     Ok(seconds)
+}
+
+/// How long a server may take to answer again. A search need not wait for one that takes longer than it may.
+fn comes_back_within(plan: &LabPlan) -> Duration {
+    let limit = limits::of(&plan.trials, Phase::Recover);
+    let most = plan.tune.as_ref().and_then(|rules| Duration::try_from_secs_f64(rules.recovery_seconds?).ok());
+    most.map_or(limit, |most| limit.min(most + LONGER))
 }
 
 /// Kills a server when its load has run for a while.

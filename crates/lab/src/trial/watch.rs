@@ -1,5 +1,6 @@
 //! Follows a trial: which phase it is in, since when, and whether it may go on.
 
+use super::guard::TrialGuard;
 use super::limits;
 use super::watchdog::Watchdog;
 use crate::error::LabError;
@@ -10,6 +11,7 @@ use plimsoll_plan::lab::TrialRules;
 use plimsoll_record::Happening;
 use plimsoll_record::RecordError;
 use plimsoll_watch::{Event, LabEvent, Watcher};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Passes on what happens, and notes the phases as they come and go.
@@ -30,6 +32,9 @@ pub struct Watch<'a> {
     unrecorded: Option<RecordError>,
     /// Things are being restored, which nothing interrupts.
     tidying: bool,
+    guard: Option<TrialGuard>,
+    /// Why the guard ends the trial.
+    pub stopped: Option<String>,
 }
 
 impl<'a> Watch<'a> {
@@ -47,7 +52,19 @@ impl<'a> Watch<'a> {
             told_until_ns: 0,
             unrecorded: None,
             tidying: false,
+            guard: None,
+            stopped: None,
         }
+    }
+
+    /// The same with somebody who ends the trial when it does harm.
+    pub fn guarded(self, guard: Option<TrialGuard>) -> Watch<'a> {
+        Watch { guard, ..self }
+    }
+
+    /// Where the data of the trial are.
+    pub fn watch_disk(&mut self, data: &Path) {
+        self.guard.iter_mut().for_each(|guard| guard.watch_disk(data));
     }
 
     /// Nanoseconds since the trial's start.
@@ -151,8 +168,10 @@ impl<'a> Watch<'a> {
 
 impl Watcher for Watch<'_> {
     fn tell(&mut self, event: Event<'_>) {
-        if let Event::Interval { interval, .. } = &event {
+        if let Event::Interval { interval, host, server, .. } = &event {
             self.follow(interval);
+            let found = self.guard.as_mut().and_then(|guard| guard.look(interval, *host, *server));
+            self.stopped = self.stopped.take().or(found);
         }
         if let Event::Agreed { load } = &event {
             self.event(self.now_ns(), Happening::Agreed { trial: self.trial, load: (*load).clone() });
@@ -161,7 +180,10 @@ impl Watcher for Watch<'_> {
     }
 
     fn interrupted(&self) -> bool {
-        let is_wanted = self.inner.interrupted() || self.unrecorded.is_some() || self.watchdog.struck().is_some();
+        let is_wanted = self.inner.interrupted()
+            || self.unrecorded.is_some()
+            || self.stopped.is_some()
+            || self.watchdog.struck().is_some();
         is_wanted && !self.tidying
     }
 

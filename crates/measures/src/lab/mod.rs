@@ -5,7 +5,7 @@ mod crashes;
 mod headline;
 mod reach;
 mod reasons;
-mod tune;
+pub mod tune;
 mod words;
 
 use crate::caveats;

@@ -2,11 +2,15 @@
 
 use super::words::{change, quantity};
 use plimsoll_model::number::{counted, percent, signed_percent};
-use plimsoll_model::tune::{FoundSetting, SearchedSetting, TriedSettings, TuneConclusion, TuneSummary};
+use plimsoll_model::tune::{
+    FoundSetting, SearchedSetting, SettingInteraction, TriedSettings, TuneConclusion, TuneElsewhere, TuneSummary,
+};
+use plimsoll_model::{Estimate, Metric};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::space::{Dimension, Levels, SearchSpace};
+use plimsoll_plan::knowledge::classes;
+use plimsoll_plan::lab::space::{Dimension, Levels, SearchSpace, SettingLevel};
 use plimsoll_schedule::Quantity;
-use plimsoll_schedule::tune::{FoundTune, TriedConfiguration};
+use plimsoll_schedule::tune::{FoundElsewhere, FoundInteraction, FoundTune, TriedConfiguration};
 
 /// `None` if the plan has no search.
 pub fn summary(plan: &LabPlan, found: FoundTune) -> Option<TuneSummary> {
@@ -24,16 +28,14 @@ pub fn summary(plan: &LabPlan, found: FoundTune) -> Option<TuneSummary> {
         believed: found.winner.as_ref().map(|winner| winner.believed),
         confirmed: found.confirmation.clone(),
         found: found_settings(space, &found),
+        elsewhere: found.elsewhere.iter().map(told_elsewhere).collect(),
+        interaction: found.winner.as_ref().and_then(|winner| Some(interaction(space, winner.interaction.as_ref()?))),
         kept: found.rest.and_then(|(_, gain)| gain),
     })
 }
 
 fn searched(dimension: &Dimension) -> SearchedSetting {
-    SearchedSetting {
-        name: dimension.name.clone(),
-        values: dimension.in_words(),
-        today: dimension.text(dimension.today),
-    }
+    SearchedSetting { name: dimension.name.clone(), values: dimension.in_words(), today: dimension.todays() }
 }
 
 fn told(space: &SearchSpace, tried: &TriedConfiguration) -> TriedSettings {
@@ -54,15 +56,37 @@ fn found_settings(space: &SearchSpace, found: &FoundTune) -> Vec<FoundSetting> {
     let setting = |place: &usize| {
         let dimension = space.dimensions.get(*place)?;
         let worth = found.worths.iter().find(|worth| worth.place == *place);
+        let value = dimension.text(*winner.levels.get(*place)?)?;
         Some(FoundSetting {
+            costs: space.flavour.map(|flavour| classes(&dimension.name, &value, flavour)).unwrap_or_default(),
             name: dimension.name.clone(),
-            value: dimension.text(*winner.levels.get(*place)?)?,
-            today: dimension.text(dimension.today),
+            value,
+            today: dimension.todays(),
             worth: worth.and_then(|worth| worth.change.clone()),
             is_kept: !worth.is_some_and(|worth| worth.is_dropped),
         })
     };
     winner.changed.iter().filter_map(setting).collect()
+}
+
+fn told_elsewhere(of: &FoundElsewhere) -> TuneElsewhere {
+    TuneElsewhere { load: of.load.clone(), change: of.change.clone() }
+}
+
+fn interaction(space: &SearchSpace, of: &FoundInteraction) -> SettingInteraction {
+    let texts = |place: usize, levels: &[SettingLevel]| {
+        let dimension = &space.dimensions[place];
+        levels.iter().map(|level| dimension.text(*level).or_else(|| dimension.todays()).unwrap_or_default()).collect()
+    };
+    let share = |cell: &Option<f64>| cell.map(f64::exp_m1);
+    SettingInteraction {
+        a: space.dimensions[of.a].name.clone(),
+        b: space.dimensions[of.b].name.clone(),
+        values_of_a: texts(of.a, &of.levels_of_a),
+        values_of_b: texts(of.b, &of.levels_of_b),
+        gains: of.gains.iter().map(|row| row.iter().map(share).collect()).collect(),
+        most: of.most.exp_m1(),
+    }
 }
 
 /// `+38.0 % throughput (95 % interval +31.0 % to +45.0 %) on data that the search has not seen; two settings bring it: …`.
@@ -71,6 +95,10 @@ pub fn sentence(tune: &TuneSummary) -> String {
     let trials = counted(tune.tried.len() as f64, "trial");
     match tune.conclusion {
         TuneConclusion::Open => format!("The search of {} has not come to its end: {trials} so far", tune.variant),
+        TuneConclusion::Nothing if tune.tried.iter().all(|tried| tried.changed.is_empty()) => format!(
+            "The time of the search of {} was over before anything but today’s configuration was tried; a longer one would tell",
+            tune.variant
+        ),
         TuneConclusion::Nothing => {
             format!(
                 "Nothing in {trials} is believed to better {what} of {} by more than {}",
@@ -96,8 +124,8 @@ fn confirmed(tune: &TuneSummary, what: &str) -> String {
         let all = settings.into_iter().map(|setting| format!("{} = {}", setting.name, setting.value));
         all.collect::<Vec<_>>().join(", ")
     };
-    let gain = tune.kept.as_ref().or(tune.confirmed.as_ref()).map(change).unwrap_or_default();
-    let kept: Vec<&FoundSetting> = tune.found.iter().filter(|setting| setting.is_kept).collect();
+    let gain = tune.shown_gain().map(|gain| change(&natural(tune.metric, gain))).unwrap_or_default();
+    let kept = tune.kept_settings();
     let is_known = kept.len() == 1 || kept.iter().any(|setting| setting.worth.is_some());
     let bring = match (is_known, kept.len()) {
         (true, 1) => format!("one setting brings it: {}", listed(kept)),
@@ -107,5 +135,50 @@ fn confirmed(tune: &TuneSummary, what: &str) -> String {
             listed(kept)
         ),
     };
-    format!("On {} {gain} {what}, confirmed on other data; {bring}", tune.variant)
+    format!("On {} {gain} {what}, confirmed on other data; {bring}; {}", tune.variant, costs_in_words(tune))
+}
+
+/// A gain as the change of what was measured: of times and costs, a gain is a fall.
+fn natural(metric: Metric, gain: &Estimate) -> Estimate {
+    if metric.more_is_better() {
+        return gain.clone();
+    }
+    let fall = |gain: f64| 1.0 / (1.0 + gain) - 1.0;
+    Estimate { value: fall(gain.value), low: gain.high.map(fall), high: gain.low.map(fall), ..gain.clone() }
+}
+
+/// `nothing less durable`, or what is.
+fn costs_in_words(tune: &TuneSummary) -> String {
+    let costly = |setting: &&FoundSetting| setting.costs.iter().any(|class| class.costs_durability());
+    let cost = |setting: &FoundSetting| {
+        let classes: Vec<&str> = setting.costs.iter().map(|class| class.words()).collect();
+        format!("{} {}", setting.name, classes.join(" and "))
+    };
+    let kept = tune.kept_settings();
+    let all: Vec<String> = kept.into_iter().filter(costly).map(cost).collect();
+    if all.is_empty() { "nothing less durable".to_owned() } else { format!("less safe: {}", all.join("; ")) }
+}
+
+/// What was found as an option file, each line below what it is worth and what it costs; `about` says what was measured. `None`
+/// unless it was confirmed.
+pub fn option_file(tune: &TuneSummary, about: &str) -> Option<String> {
+    let gain = tune.shown_gain().filter(|_| tune.conclusion == TuneConclusion::Confirmed)?;
+    let what = quantity(Quantity::Of(tune.metric));
+    let mut lines = vec![
+        format!("# {about}"),
+        format!("# all of it together: {} {what}, confirmed on other data", change(&natural(tune.metric, gain))),
+        "[mysqld]".to_owned(),
+    ];
+    for setting in tune.kept_settings() {
+        let worth = setting.worth.as_ref().map(|worth| change(&natural(tune.metric, worth)));
+        let class = setting.costs.iter().max().copied().unwrap_or_default();
+        let today = setting.today.as_ref().map(|today| format!(", today {today}")).unwrap_or_default();
+        lines.push(match worth {
+            Some(worth) => format!("# brings {worth} {what} to all of it{today}"),
+            None => format!("# what it brings alone was not measured{today}"),
+        });
+        lines.push(format!("# class {class}: {}", class.words()));
+        lines.push(format!("{} = {}", setting.name, setting.value));
+    }
+    Some(lines.join("\n") + "\n")
 }

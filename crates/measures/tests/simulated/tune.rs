@@ -128,7 +128,7 @@ fn a_space_without_settings_has_an_answer() {
 fn nothing_unsafe_or_infeasible_is_ever_proposed() {
     for (release, allowed) in [("mysql-9.7", &[][..]), ("mariadb-11.8.9", &[Class::D1]), ("mariadb-10.11.19", &[])] {
         let release = Release::parse(release).expect("a release");
-        let machine = SpaceHost { memory: 2 << 30, cpus: 2 };
+        let machine = SpaceHost { memory: 2 << 30, cpus: 2, disk: 100 << 30 };
         let server = TodaysServer { release, machine, config: &[], connections: 200 };
         let space = space(&server, &AskedSettings::Top(16), allowed);
         let mut rng = Rng::new(5, 5, 5);

@@ -66,7 +66,15 @@ pub struct LabPlan {
     pub chosen: Vec<(String, String)>,
 }
 
+/// Trials without which a search is none: of today's configuration, of a few others, and of what confirms one.
+const FEWEST_TUNE_TRIALS: f64 = 15.0;
+
 impl LabPlan {
+    /// What a search takes at least, seconds: less would not do more than look at today's configuration.
+    pub fn least_tune_seconds(&self) -> f64 {
+        FEWEST_TUNE_TRIALS * (self.trials.about_warm_up() + self.trials.about_measured())
+    }
+
     /// The least number of trials: in a ladder, those of its floor and of its rungs in their places.
     pub fn trials_at_least(&self) -> usize {
         let of_round: usize = self.variants.iter().map(|variant| variant.load.points.len()).sum();

@@ -1,6 +1,9 @@
 //! `[tune]`: what a search for better settings may take, and what it looks for.
 
 use super::Objective;
+pub mod arms;
+
+use super::PlannedWorkload;
 use super::space::SearchSpace;
 use super::space::build::AskedSettings;
 use plimsoll_model::Metric;
@@ -22,6 +25,9 @@ pub struct TuneRules {
     pub decide: f64,
     pub settings: AskedSettings,
     pub sampler: TuneSampler,
+    /// Whether data that the buffer pool holds as a whole are what is meant.
+    #[serde(default)]
+    pub in_memory: bool,
     /// Configurations that are tried in any case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<TuneArm>,
@@ -73,9 +79,66 @@ pub enum TuneSampler {
 }
 
 /// A configuration that is tried in any case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TuneArm {
     pub name: String,
     /// Values by the names of variables.
     pub settings: Vec<(String, String)>,
+}
+
+/// Nearly the same load: one that is a fifth off, and what it is called; none of a workload without shares to shift.
+pub fn other_mix(workload: &PlannedWorkload) -> Option<(String, PlannedWorkload)> {
+    let key = |name: &str| workload.params.keys().find(|key| key.replace('-', "_") == name).cloned();
+    let text = |name: &str| key(name).and_then(|key| workload.params.get(&key).cloned());
+    let changed = |name: &str, value: String| {
+        let mut other = workload.clone();
+        other.params.insert(key(name).unwrap_or_else(|| name.to_owned()), value);
+        other
+    };
+    if workload.script.is_some() {
+        return None;
+    }
+    match workload.kind.as_str() {
+        "tpcc" => {
+            let of_profile = if text("profile").as_deref() == Some("sysbench") { "10/10/1/1/1" } else { "45/43/4/4/4" };
+            let mix = text("mix").unwrap_or_else(|| of_profile.to_owned());
+            let shares: Vec<f64> = mix.split('/').map(str::parse).collect::<Result<_, _>>().ok()?;
+            let [orders, payments, status, deliveries, stock] = shares[..] else { return None };
+            let fewer = (0.8 * orders).round();
+            let shares = [fewer, payments, status, deliveries, stock + orders - fewer].map(|share| share.to_string());
+            Some((
+                "with a fifth of the new orders replaced by stock levels".to_owned(),
+                changed("mix", shares.join("/")),
+            ))
+        }
+        "oltp_read_write" | "oltp_read_only" => {
+            let reads: f64 = text("point_selects").map_or(Ok(10.0), |text| text.parse()).ok()?;
+            let more = (1.2 * reads).round();
+            let name = "with a fifth more reads by primary key".to_owned();
+            (more > reads).then(|| (name, changed("point_selects", more.to_string())))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn other(kind: &str, params: &[(&str, &str)]) -> Option<PlannedWorkload> {
+        let params = params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let workload = PlannedWorkload { kind: kind.to_owned(), params, seed: 1, dataset: None, script: None };
+        other_mix(&workload).map(|(_, other)| other)
+    }
+
+    #[test]
+    fn another_mix_is_a_fifth_off() {
+        let shifted = |params: &[(&str, &str)]| other("tpcc", params).unwrap().params["mix"].clone();
+        assert_eq!(shifted(&[]), "36/43/4/4/13");
+        assert_eq!(shifted(&[("profile", "sysbench")]), "8/10/1/1/3");
+        assert_eq!(shifted(&[("mix", "100/0/0/0/0")]), "80/0/0/0/20");
+        assert_eq!(other("oltp_read_write", &[]).unwrap().params["point_selects"], "12");
+        assert_eq!(other("oltp_read_only", &[("point-selects", "20")]).unwrap().params["point-selects"], "24");
+        assert_eq!((other("oltp_insert", &[]), other("oltp_read_write", &[("point_selects", "0")])), (None, None));
+    }
 }

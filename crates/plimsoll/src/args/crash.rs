@@ -1,6 +1,6 @@
 //! `plimsoll crash`.
 
-use super::{Params, class, duration, server};
+use super::{Params, class, duration, server, setting};
 use clap::{Args, ValueHint};
 use plimsoll_model::{Class, FaultKind};
 use std::path::PathBuf;
@@ -98,10 +98,4 @@ fn fault(text: &str) -> Result<FaultKind, String> {
         let names: Vec<&str> = FaultKind::ALL.iter().map(|kind| kind.name()).collect();
         format!("accepted is one of {}", names.join(", "))
     })
-}
-
-fn setting(text: &str) -> Result<(String, String), String> {
-    let named = text.split_once('=').filter(|(name, _)| !name.trim().is_empty());
-    let (name, value) = named.ok_or("accepted is NAME=VALUE, as in innodb_flush_log_at_trx_commit=2")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }

@@ -175,7 +175,7 @@ fn format_of(path: &Path) -> Result<Format<'static>, LabError> {
 }
 
 /// Refuses a file for whose directory nobody could write it, before anything is measured.
-fn has_directory(path: &Path) -> Result<(), LabError> {
+pub fn has_directory(path: &Path) -> Result<(), LabError> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match directory.is_dir() {
         true => Ok(()),

@@ -1,9 +1,9 @@
 //! `plimsoll crash`: what a server loses by faults under load, counted beside what its settings bring.
 
-use super::lab::{option_file, tell_failures};
+use super::lab::{option_file, resumed, tell_end, tell_failures};
 use super::report::{recorded, tell_page};
 use super::run::random_seed;
-use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED};
+use super::{CHECK_FAILED, DONE, drafted};
 use crate::args::CrashArgs;
 use crate::terminal::{self, Progress};
 use anyhow::Context;
@@ -16,13 +16,12 @@ use plimsoll_lab::options::Options;
 use plimsoll_lanes::spec::Spec;
 use plimsoll_model::crash::FaultNeeds;
 use plimsoll_model::number::counted;
-use plimsoll_model::text::shell_word;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::file::draft::{DraftAsks, OF_CRASH, PlanDraft};
 use plimsoll_plan::lab::file::{self, PlanChoices};
 use plimsoll_plan::lab::permission::Given;
-use plimsoll_plan::lab::{CrashRules, PlannedFault, PlannedWorkload, TrialRules};
-use plimsoll_record::{EarlyEnd, read};
+use plimsoll_plan::lab::{CrashRules, PlannedFault, TrialRules};
+use plimsoll_record::read;
 use plimsoll_report::lab;
 use std::fs;
 use std::path::Path;
@@ -32,8 +31,6 @@ use std::time::Duration;
 const WARMUP: &str = "2s";
 /// What is measured is what a crash costs; that others keep the machine busy does not change it.
 const WAIT_QUIET: Duration = Duration::ZERO;
-/// The seed of the data.
-const DATA_SEED: u64 = 1;
 /// Where data are that can lose their power, and where those that a storage server has.
 const LANE: &str = "ext4";
 const NETWORK_LANE: &str = "nfs-files";
@@ -106,27 +103,19 @@ fn again(home: &Home, args: &CrashArgs, recording: &str, number: u32) -> anyhow:
 
 /// The plan that the arguments ask for.
 fn draft(args: &CrashArgs) -> anyhow::Result<PlanDraft> {
-    let config_file = args.config_file.as_deref().map(std::path::absolute).transpose();
-    let config_file = config_file.context("the option file has no path")?;
     let faults: Vec<&str> = args.faults.iter().map(|fault| fault.words()).collect();
     Ok(PlanDraft {
-        name: format!("crash-{}", args.workload.replace('_', "-")),
+        name: drafted::name("crash", &args.workload),
         title: format!(
             "{} under {} at {}",
             faults.join(", "),
             args.workload,
             counted(f64::from(args.connections), "connection")
         ),
-        config_file: config_file.map(|path| path.to_string_lossy().into_owned()),
+        config_file: drafted::config_file(args.config_file.as_ref())?,
         config: args.settings.iter().cloned().collect(),
         lane: lane(args)?,
-        workload: PlannedWorkload {
-            kind: args.workload.clone(),
-            params: args.params.0.iter().cloned().collect(),
-            seed: DATA_SEED,
-            dataset: None,
-            script: None,
-        },
+        workload: drafted::without_script(&args.workload, &args.params),
         connections: usize::from(args.connections),
         warmup: WARMUP.to_owned(),
         measure_seconds: args.time.as_secs_f64(),
@@ -165,27 +154,9 @@ fn show(args: &CrashArgs, finished: Finished) -> anyhow::Result<u8> {
     }
     tell_failures(&failed, summary.trials.done + summary.trials.failed);
     let is_broken = summary.crashes.iter().any(|cell| cell.breaks_its_promise());
-    let goes_on = match goes_on {
-        true => {
-            let name = recording.file_name().unwrap_or_default().to_string_lossy();
-            let server =
-                args.server.as_ref().map_or(String::new(), |server| format!(" --server {}", shell_word(server)));
-            format!("; `plimsoll lab --resume {}{server}` continues it", shell_word(&name))
-        }
-        false => String::new(),
-    };
-    let code = match &ended {
-        None if failed.is_empty() && !is_broken => DONE,
-        None => CHECK_FAILED,
-        Some(EarlyEnd::Interrupted) => {
-            terminal::note(&format!("interrupted; results so far are kept{goes_on}"));
-            INTERRUPTED
-        }
-        Some(EarlyEnd::Failed(why)) => {
-            terminal::note(&format!("plimsoll: it ended early: {why}{goes_on}"));
-            ENVIRONMENT
-        }
-    };
+    let again = goes_on.then(|| resumed("plimsoll lab", &recording, args.server.as_deref()));
+    let code = if failed.is_empty() && !is_broken { DONE } else { CHECK_FAILED };
+    let code = tell_end(ended.as_ref(), code, again.as_deref());
     terminal::note(&format!("recording: {}", recording.display()));
     let kept: usize = summary.crashes.iter().map(|cell| cell.kept).sum();
     if kept > 0 {

@@ -1,7 +1,7 @@
 //! `plimsoll lab`: executes a plan, or says what it would do.
 
 mod gated;
-mod listing;
+pub(super) mod listing;
 
 use super::baseline::Baseline;
 use super::gate::{self, GateOutcome, Gated};
@@ -10,6 +10,7 @@ use super::run::random_seed;
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target};
 use crate::args::LabArgs;
 use crate::terminal::{self, Progress};
+use anyhow::Context;
 use plimsoll_analysis::find::latest;
 use plimsoll_analysis::{reach, replay};
 use plimsoll_data::text_file;
@@ -22,8 +23,10 @@ use plimsoll_lab::execute::{Finished, execute};
 use plimsoll_lab::options::Options;
 use plimsoll_lab::preflight::Machine;
 use plimsoll_measures::lab::compares;
+use plimsoll_measures::lab::tune::option_file as found_file;
 use plimsoll_model::number::{counted, tick};
 use plimsoll_model::text::{escaped, shell_word};
+use plimsoll_model::tune::{TuneConclusion, TuneSummary};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::broker::BrokerAddress;
 use plimsoll_plan::lab::permission::Given;
@@ -54,7 +57,7 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     let resume = args.resume.as_deref().map(|text| recording(&home, text)).transpose()?;
     let mut plan = match (read, &resume) {
         (Some(plan), _) => plan,
-        (None, Some(directory)) => begun_with(plan_of(directory)?, args)?,
+        (None, Some(directory)) => begun_with(plan_of(directory)?, args.server.as_deref())?,
         (None, None) => return Err(LabError::Refused("give a plan, or --resume RECORDING".to_owned()).into()),
     };
     plan.trials.noisy_host |= args.noisy_host;
@@ -177,8 +180,8 @@ fn read_plan(path: &Path, args: &LabArgs, rounds: Option<&str>) -> anyhow::Resul
 
 /// The plan of a recording, if `--server` names the server that it was started with: a recording cannot vouch for the
 /// program that it names.
-fn begun_with(plan: LabPlan, args: &LabArgs) -> Result<LabPlan, LabError> {
-    match (&plan.server, &args.server) {
+pub fn begun_with(plan: LabPlan, server: Option<&str>) -> Result<LabPlan, LabError> {
+    match (&plan.server, server) {
         (Some(begun), Some(given)) if begun != given => Err(LabError::Refused(format!(
             "the lab was started with --server {}; give the same option to continue it",
             escaped(begun)
@@ -191,7 +194,7 @@ fn begun_with(plan: LabPlan, args: &LabArgs) -> Result<LabPlan, LabError> {
 }
 
 /// The recording that is named by its directory or by a part of its name.
-fn recording(home: &Home, text: &str) -> Result<PathBuf, LabError> {
+pub fn recording(home: &Home, text: &str) -> Result<PathBuf, LabError> {
     if Path::new(text).is_dir() {
         return Ok(PathBuf::from(text));
     }
@@ -223,51 +226,63 @@ fn show(args: &LabArgs, plan: &LabPlan, baseline: Option<&Baseline>, finished: F
         true => terminal::json(&Gated { document: &summary, gate: &findings })?,
         false => terminal::styled(&lab::terminal(&summary, terminal::look()))?,
     }
-    let resumed = recording.file_name().map_or_else(|| recording.clone(), PathBuf::from);
-    let goes_on = match goes_on {
-        true => {
-            let resumed = shell_word(&resumed.to_string_lossy());
-            format!("; `plimsoll lab --resume {resumed}{}` continues it", said_again(args))
-        }
-        false => String::new(),
-    };
+    let again = goes_on.then(|| resumed("plimsoll lab", &recording, args.server.as_deref()) + &said_again(args));
     tell_failures(&failed, summary.trials.done + summary.trials.failed);
     for (trial, what) in &broken {
         terminal::note(&format!("damaged after the crash: {}: {what}", terminal::title(trial)));
     }
     let missed = summary.load_lines.iter().any(|line| line.rate.is_none());
     let is_lost = summary.crashes.iter().any(|cell| cell.breaks_its_promise());
-    let code = match &ended {
-        None if failed.is_empty() && broken.is_empty() && !missed && !is_lost => DONE,
-        None => CHECK_FAILED,
-        Some(EarlyEnd::Interrupted) => {
-            terminal::note(&format!("interrupted; results so far are kept{goes_on}"));
-            INTERRUPTED
-        }
-        Some(EarlyEnd::Failed(why)) => {
-            terminal::note(&format!("plimsoll: the lab ended early: {why}{goes_on}"));
-            ENVIRONMENT
-        }
+    let is_good = match &summary.tune {
+        // Settings that do not work are what a search is there to find.
+        Some(tune) => tune.conclusion != TuneConclusion::NotConfirmed,
+        None => failed.is_empty() && broken.is_empty() && !missed && !is_lost,
     };
+    let code = tell_end(ended.as_ref(), if is_good { DONE } else { CHECK_FAILED }, again.as_deref());
     let recorded = super::report::recorded(&recording);
     match &recorded {
         Ok(recorded) => terminal::what_limited(recorded),
         Err(error) => terminal::note(&format!("the recording cannot be read: {error:#}")),
     }
     terminal::note(&format!("recording: {}", recording.display()));
+    if let Some(tune) = &summary.tune {
+        write_option_file(plan, tune, &recording, None)?;
+    }
     recorded.iter().for_each(|recorded| tell_page(&recording, recorded));
     let ended_early = ended.as_ref().map(|ended| ended.why().to_owned());
     let judged = GateOutcome { suite: "plimsoll lab", answer: summary.headline, findings, ended_early };
     gate::conclude(&args.verdict, &judged, code)
 }
 
+/// What continues a recording, by the command that made it.
+pub fn resumed(command: &str, recording: &Path, server: Option<&str>) -> String {
+    let name = recording.file_name().unwrap_or(recording.as_os_str()).to_string_lossy();
+    let server = server.map_or(String::new(), |server| format!(" --server {}", shell_word(server)));
+    format!("{command} --resume {}{server}", shell_word(&name))
+}
+
+/// Says how it ended before its end, and with which command, if any, it goes on; the exit code is `done` if it did not.
+pub fn tell_end(ended: Option<&EarlyEnd>, done: u8, again: Option<&str>) -> u8 {
+    let goes_on = again.map_or(String::new(), |again| format!("; `{again}` continues it"));
+    match ended {
+        None => done,
+        Some(EarlyEnd::Interrupted) => {
+            terminal::note(&format!("interrupted; results so far are kept{goes_on}"));
+            INTERRUPTED
+        }
+        Some(EarlyEnd::Failed(why)) => {
+            terminal::note(&format!("plimsoll: it ended early: {why}{goes_on}"));
+            ENVIRONMENT
+        }
+    }
+}
+
 /// What no recording can say; to continue one, it has to be said again.
 fn said_again(args: &LabArgs) -> String {
-    let server = args.server.as_ref().map_or(String::new(), |server| format!(" --server {}", shell_word(server)));
     let permission = if args.allow_commands { " --allow-commands" } else { "" };
     let places: String =
         args.password_for.iter().map(|place| format!(" --password-for {}", shell_word(&place.to_string()))).collect();
-    format!("{server}{permission}{places}{}", gate_again(args))
+    format!("{permission}{places}{}", gate_again(args))
 }
 
 /// What the gate was given: a lab that goes on is judged as it would have been.
@@ -282,6 +297,21 @@ fn gate_again(args: &LabArgs) -> String {
         words.extend(is_given.then(|| format!(" --{name}")));
     }
     words.concat()
+}
+
+/// Writes what a search found as an option file, into its recording unless a place is given; nothing if that was not confirmed.
+pub fn write_option_file(
+    plan: &LabPlan,
+    tune: &TuneSummary,
+    recording: &Path,
+    place: Option<&Path>,
+) -> anyhow::Result<()> {
+    let about = plan.title.as_ref().unwrap_or(&plan.name);
+    let Some(text) = found_file(tune, about) else { return Ok(()) };
+    let path = place.map_or_else(|| recording.join("my.cnf"), Path::to_owned);
+    fs::write(&path, text).with_context(|| format!("the option file cannot be written: {}", path.display()))?;
+    terminal::note(&format!("option file: {}", path.display()));
+    Ok(())
 }
 
 /// Says which trials failed and why; a setting that was not in effect is one reason.

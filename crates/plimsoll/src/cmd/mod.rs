@@ -10,6 +10,7 @@ pub mod compare;
 pub mod completions;
 pub mod crash;
 pub mod datasets;
+mod drafted;
 pub mod drop;
 pub mod fleet;
 pub mod gate;
@@ -28,6 +29,7 @@ pub mod serve;
 pub mod server;
 pub mod sysbench;
 pub mod target;
+pub mod tune;
 pub mod workloads;
 
 use plimsoll_analysis::AnalysisError;

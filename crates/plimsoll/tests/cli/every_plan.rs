@@ -164,6 +164,8 @@ fn shorten(preset: &mut toml::Value) {
             ("warmup", _) => *value = "500ms".into(),
             ("measure" | "time", _) => *value = "1s".into(),
             ("size", _) => *value = "64M".into(),
+            // All of a search, and not a trial.
+            ("tune", _) => value["time"] = "60s".into(),
             _ if value.is_table() => shorten(value),
             _ => {}
         }
@@ -215,6 +217,8 @@ run_to_the_end! {
     sun_connections_on_mariadb: "sun-connections", |plan| plans_systems::sun_connections(plan, servers::mariadb());
     sun_connections_on_mysql: "sun-connections", |plan| plans_systems::sun_connections(plan, servers::mysql());
     sun_query_cache_on_mariadb: "sun-query-cache", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
+    tune_small_on_mariadb: "tune-small", |plan| crate::tune::ends(plan, servers::mariadb());
+    tune_small_on_mysql: "tune-small", |plan| crate::tune::ends(plan, servers::mysql());
 }
 
 #[test]

@@ -123,7 +123,7 @@ impl Lab {
         let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), &self.home);
         command.args(line.split_whitespace());
         // What other tests do meanwhile is no reason to wait.
-        if line.starts_with("lab ") && !line.contains("--wait-quiet") {
+        if (line.starts_with("lab ") || line.starts_with("tune ")) && !line.contains("--wait-quiet") {
             command.arg("--noisy-host");
         }
         let server = self.server.display();
@@ -134,7 +134,7 @@ impl Lab {
                 Some(remote) => remote.aim(&mut command),
                 None => drop(command.arg(format!("--target=private:{server}"))),
             },
-            Some("quickstart" | "lab" | "crash") => {
+            Some("quickstart" | "lab" | "crash" | "tune") => {
                 command.arg(format!("--server={server}"));
             }
             Some("advise" | "server") if line.starts_with("server start") || line.contains("--workload") => {

@@ -76,4 +76,5 @@ mod small_disks;
 mod stopping;
 mod storage_truths;
 mod tampered;
+mod tune;
 mod verification;

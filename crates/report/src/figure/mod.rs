@@ -20,8 +20,10 @@ pub mod operations;
 pub mod price;
 pub mod requests;
 mod rows;
+pub mod search;
 pub mod seconds;
 pub mod staircase;
+pub mod together;
 pub mod trend;
 
 use crate::interval::Measured;

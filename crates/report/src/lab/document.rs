@@ -1,7 +1,7 @@
 //! What the report of a lab shows, in the order in which a reader asks.
 
 use super::places::Group;
-use super::{answer, crashes, effects, figures, limits, numbers, places, published, safety, storage, trials};
+use super::{answer, crashes, effects, figures, limits, numbers, places, published, safety, storage, trials, tuned};
 use crate::document::{Document, Finding, Section};
 use crate::found::span;
 use crate::section::{agents, caveats, cost, environment, latency, memory, repeat, storage_server};
@@ -20,8 +20,13 @@ pub fn document(recorded: &Recorded, summary: &LabSummary) -> Document {
         Some(_) => (published::section(recorded), None),
         None => (None, published::section(recorded)),
     };
-    let first =
-        [of_the_paper, crashes::section(summary), figures::section(recorded, summary), numbers::section(summary)];
+    let first = [
+        of_the_paper,
+        summary.tune.as_ref().and_then(tuned::section),
+        crashes::section(summary),
+        figures::section(recorded, summary),
+        numbers::section(summary),
+    ];
     let then = [
         effects::comparisons(recorded, summary),
         published,

@@ -171,7 +171,7 @@ fn against(measured: &Estimate, printed: f64) -> String {
 }
 
 /// For programs.
-pub fn data(of: &Published) -> Value {
+pub(super) fn data(of: &Published) -> Value {
     let Published { printed, at: _, measured, holds, unknown } = of;
     json!({
         "id": printed.id,

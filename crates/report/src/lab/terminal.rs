@@ -1,7 +1,7 @@
 //! A lab in the terminal.
 
 use super::answer::answer;
-use super::{crashes, tables};
+use super::{crashes, tables, tuned};
 use crate::comparison::interval_in_full;
 use crate::table::Table;
 use crate::terminal::{BOLD, TextLook, rows};
@@ -12,12 +12,17 @@ use plimsoll_model::layout::clean;
 use plimsoll_model::number::{counted, short};
 use plimsoll_model::number::{percent, signed_percent};
 use plimsoll_model::stopping::Stopping;
+use plimsoll_model::tune::TuneSummary;
 
 /// The answer first, then what each variant does, the comparisons, ladders and load lines, and the caveats; ends with a
 /// line break. With `colour`, the answer and titles are bold and heads are dim; nothing else differs.
 pub fn terminal(summary: &LabSummary, look: TextLook) -> String {
     let mut blocks = vec![head(summary, look)];
-    blocks.push(titled("variants", &tables::cells(&summary.cells), look));
+    blocks.extend(summary.tune.iter().flat_map(|tune| searched(tune, look)));
+    // Every trial of a search is a variant of its own.
+    if summary.tune.is_none() {
+        blocks.push(titled("variants", &tables::cells(&summary.cells), look));
+    }
     blocks.extend(summary.comparisons.iter().map(|comparison| compared(comparison, look)));
     blocks.extend(summary.ladders.iter().map(|ladder| climbed(ladder, look)));
     blocks.push(load_lines(&summary.load_lines, look));
@@ -112,6 +117,14 @@ fn climbed(ladder: &Ladder, look: TextLook) -> Vec<String> {
         lines.extend(look.wrapped(&clean(&together)));
     }
     lines
+}
+
+/// What a search found, what each setting is worth, and what did not work.
+fn searched(tune: &TuneSummary, look: TextLook) -> [Vec<String>; 3] {
+    let mut settings = titled("settings", &tuned::settings(tune), look);
+    settings.extend(tuned::together_in_words(tune).iter().flat_map(|told| look.wrapped(&clean(told))));
+    let failures = tuned::failures(tune).into_iter().flat_map(|told| look.wrapped(&clean(&told)));
+    [settings, titled("how sure", &tuned::confirmations(tune), look), failures.collect()]
 }
 
 fn load_lines(lines: &[LoadLine], look: TextLook) -> Vec<String> {

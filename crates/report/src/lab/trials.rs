@@ -102,7 +102,7 @@ pub fn failures(recorded: &Recorded) -> impl Iterator<Item = String> {
 }
 
 /// For programs; the series stay in the recording.
-pub fn data(trial: &Trial) -> Value {
+pub(super) fn data(trial: &Trial) -> Value {
     json!({
         "index": trial.index,
         "variant": trial.variant,

@@ -2,7 +2,7 @@
 
 use super::search::{SearchedTrial, Winner};
 use super::tried::{ValuedTrial, mean, of_today};
-use super::{Part, TuneSchedule};
+use super::{OtherLoad, Part, TuneSchedule};
 use crate::stage::Stage;
 use plimsoll_model::tune::TuneConclusion;
 use plimsoll_model::{Estimate, Metric};
@@ -42,7 +42,16 @@ pub struct FoundTune {
     pub worths: Vec<Worth>,
     /// What is left of it without what brings nothing, and that against today's configuration.
     pub rest: Option<(Levels, Option<Estimate>)>,
+    /// What is kept of it against today's configuration under other loads.
+    pub elsewhere: Vec<FoundElsewhere>,
     pub conclusion: TuneConclusion,
+}
+
+/// What is kept of the winner under another load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundElsewhere {
+    pub load: String,
+    pub change: Option<Estimate>,
 }
 
 pub(super) fn found(of: &TuneSchedule) -> FoundTune {
@@ -75,6 +84,15 @@ pub(super) fn found(of: &TuneSchedule) -> FoundTune {
         worths: of.winner.iter().flat_map(|winner| &winner.changed).map(worth).collect(),
         rest: rest.map(|rest| (rest, of.gain(Part::Rest))),
         winner: of.winner.clone(),
+        elsewhere: elsewhere(of),
         conclusion,
     }
+}
+
+fn elsewhere(of: &TuneSchedule) -> Vec<FoundElsewhere> {
+    let looked_at = |(place, load): (usize, OtherLoad)| {
+        let part = Part::Elsewhere(place);
+        of.part(part).map(|_| FoundElsewhere { load: load.name, change: of.gain(part) })
+    };
+    of.other_loads().into_iter().enumerate().filter_map(looked_at).collect()
 }

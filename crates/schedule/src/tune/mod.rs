@@ -7,6 +7,7 @@
 //! once, and what is left without those that bring nothing is confirmed again.
 
 mod found;
+mod interaction;
 mod propose;
 mod rounds;
 mod search;
@@ -17,12 +18,15 @@ use crate::draw;
 use crate::quantity::deciding;
 use crate::stage::{Amount, Stage, UnplacedTrial};
 use crate::trial::EndedTrial;
-pub use found::{FoundTune, TriedConfiguration, Worth};
+pub use found::{FoundElsewhere, FoundTune, TriedConfiguration, Worth};
+pub use interaction::FoundInteraction;
 use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::number::counted;
 use plimsoll_model::{Estimate, LoadPoint, Metric};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::space::{Levels, SearchSpace, SettingLevel};
-use plimsoll_plan::lab::{Change, Setting, TrialPlan, TuneRules, Variant, Where};
+use plimsoll_plan::lab::tune::other_mix;
+use plimsoll_plan::lab::{Change, PlannedWorkload, Setting, TrialPlan, TuneRules, Variant, Where};
 use plimsoll_stats::sequential::Looks;
 use rounds::Rounds;
 use search::TuneSearch;
@@ -33,6 +37,8 @@ use std::cell::OnceCell;
 /// worth.
 const SEARCH: f64 = 0.55;
 const CONFIRMATION: f64 = 0.25;
+/// Of the time that is left for that, the share of other loads.
+const ELSEWHERE: f64 = 0.4;
 /// Fewer rounds show nothing, and more are nobody's.
 const FEWEST_ROUNDS: usize = 3;
 const MOST_CONFIRMING: usize = 20;
@@ -74,6 +80,15 @@ enum Part {
     Worths,
     /// What is left of the winner against today's configuration.
     Rest,
+    /// What is kept against today's configuration under another load, by its place among them.
+    Elsewhere(usize),
+}
+
+/// Another load than the one that is searched.
+struct OtherLoad {
+    name: String,
+    point: LoadPoint,
+    workload: PlannedWorkload,
 }
 
 impl TuneSchedule {
@@ -145,8 +160,12 @@ impl TuneSchedule {
     }
 
     fn begin(&mut self, part: Part, against: BlockSide, sides: Vec<BlockSide>, rounds: usize) {
+        self.begin_at(part, self.point, against, sides, rounds);
+    }
+
+    fn begin_at(&mut self, part: Part, point: LoadPoint, against: BlockSide, sides: Vec<BlockSide>, rounds: usize) {
         let looks = Looks::new(rounds, CONFIDENCE);
-        self.parts.push((part, Rounds::new(against, sides, self.point, rounds as u32, looks, self.seed)));
+        self.parts.push((part, Rounds::new(against, sides, point, rounds as u32, looks, self.seed)));
     }
 
     fn go_on(&mut self) {
@@ -154,7 +173,8 @@ impl TuneSchedule {
             None => self.confirm(),
             Some(Part::Confirmation) => self.ask_for_worths(),
             Some(Part::Worths) => self.confirm_rest(),
-            Some(Part::Rest) => {}
+            Some(Part::Rest) => self.look_elsewhere(0),
+            Some(Part::Elsewhere(place)) => self.look_elsewhere(place + 1),
         }
     }
 
@@ -171,9 +191,9 @@ impl TuneSchedule {
     /// Puts each changed setting of a confirmed winner back once, if there is time.
     fn ask_for_worths(&mut self) {
         let Some(winner) = self.winner.as_ref().filter(|_| self.is_confirmed()) else { return };
-        let rounds = self.affordable(self.left()) / (winner.changed.len() + 1);
+        let rounds = self.affordable((1.0 - ELSEWHERE) * self.left()) / (winner.changed.len() + 1);
         if winner.changed.len() < 2 || rounds < FEWEST_ROUNDS {
-            return;
+            return self.look_elsewhere(0);
         }
         let found = self.side("worth/found", &winner.levels);
         let without = |place: &usize| {
@@ -186,13 +206,53 @@ impl TuneSchedule {
 
     /// Confirms what is left beside all of it, if something was dropped and there is time.
     fn confirm_rest(&mut self) {
-        let (Some(rest), Some(winner)) = (self.rest(), &self.winner) else { return };
+        let (Some(rest), Some(winner)) = (self.rest(), &self.winner) else { return self.look_elsewhere(0) };
         let rounds = self.affordable(self.left()) / 3;
-        if rounds >= FEWEST_ROUNDS {
-            let today = self.side("rest/today", &self.space.today());
-            let sides = vec![self.side("rest/left", &rest), self.side("rest/found", &winner.levels)];
-            self.begin(Part::Rest, today, sides, rounds.min(MOST_CONFIRMING));
+        if rounds < FEWEST_ROUNDS {
+            return self.look_elsewhere(0);
         }
+        let today = self.side("rest/today", &self.space.today());
+        let sides = vec![self.side("rest/left", &rest), self.side("rest/found", &winner.levels)];
+        self.begin(Part::Rest, today, sides, rounds.min(MOST_CONFIRMING));
+    }
+
+    /// Looks at what is kept of the winner under another load, if there is one more and time for it.
+    fn look_elsewhere(&mut self, place: usize) {
+        let Some(kept) = self.kept() else { return };
+        let others = self.other_loads();
+        let Some(load) = others.get(place) else { return };
+        let rounds = self.affordable(self.left()) / (2 * (others.len() - place));
+        if rounds < FEWEST_ROUNDS {
+            return;
+        }
+        let side = |name: &str, levels: &[SettingLevel]| {
+            let mut side = self.side(&format!("elsewhere/{}/{name}", place + 1), levels);
+            side.variant.workload = PlannedWorkload { seed: side.variant.workload.seed, ..load.workload.clone() };
+            side
+        };
+        let (today, found) = (side("today", &self.space.today()), side("found", &kept));
+        self.begin_at(Part::Elsewhere(place), load.point, today, vec![found], rounds.min(MOST_FOR_WORTH));
+    }
+
+    /// Twice as many connections, half of them, and another mix.
+    fn other_loads(&self) -> Vec<OtherLoad> {
+        let connections = self.point.connections;
+        let at = |connections: usize| OtherLoad {
+            name: format!("at {}", counted(connections as f64, "connection")),
+            point: LoadPoint { connections, ..self.point },
+            workload: self.base.workload.clone(),
+        };
+        let mix = other_mix(&self.base.workload);
+        let mix = mix.map(|(name, workload)| OtherLoad { name, point: self.point, workload });
+        let half = (connections > 1).then(|| at(connections / 2));
+        [Some(at(2 * connections)), mix, half].into_iter().flatten().collect()
+    }
+
+    /// What is kept of a confirmed winner: what is left of it, unless that was measured and is not confirmed.
+    fn kept(&self) -> Option<Levels> {
+        let winner = self.winner.as_ref().filter(|_| self.is_confirmed())?;
+        let is_enough = self.gain(Part::Rest).and_then(|gain| gain.interval()).is_some_and(|(low, _)| low > 0.0);
+        Some(self.rest().filter(|_| is_enough).unwrap_or_else(|| winner.levels.clone()))
     }
 
     /// The winner without the settings that were not shown to bring anything; `None` if all were, or none.
@@ -266,7 +326,9 @@ fn open_sides(part: Part, rounds: &Rounds, metric: Metric, decide: f64) -> Vec<u
         let Some((low, high)) = change.and_then(|change| change.interval()) else { return true };
         match part {
             Part::Worths => low <= 0.0 && high >= decide,
-            Part::Confirmation | Part::Rest => high >= 0.0 && (low <= 0.0 || high - low > CLOSE * (low + high)),
+            Part::Confirmation | Part::Rest | Part::Elsewhere(_) => {
+                high >= 0.0 && (low <= 0.0 || high - low > CLOSE * (low + high))
+            }
         }
     };
     (0..rounds.sides()).filter(is_open).collect()
@@ -298,7 +360,7 @@ impl Stage for TuneSchedule {
         let part = *part;
         rounds.tell(&ended.outcome, |rounds| match part {
             // The answer itself gets its rounds.
-            Part::Worths | Part::Rest if !has_time => Vec::new(),
+            Part::Worths | Part::Rest | Part::Elsewhere(_) if !has_time => Vec::new(),
             _ => open_sides(part, rounds, metric, decide),
         });
         if rounds.next().is_none() {

@@ -1,5 +1,6 @@
 //! The search itself: which configuration is tried next.
 
+use super::interaction::{FoundInteraction, WinnerPlace};
 use super::propose::Proposer;
 use super::tried::{Learned, ValuedTrial};
 use crate::judge;
@@ -38,6 +39,8 @@ pub struct Winner {
     pub changed: Vec<usize>,
     /// By how much it beats today's configuration, as far as the search tells: a share.
     pub believed: f64,
+    /// Of its settings the two that hang together most.
+    pub interaction: Option<FoundInteraction>,
 }
 
 pub(super) struct TuneSearch {
@@ -156,7 +159,10 @@ impl TuneSearch {
         if gain < rules.decide.ln_1p() {
             return None;
         }
-        Some(Winner { changed: space.changed_places(&levels), believed: gain.exp_m1(), levels })
+        let changed = space.changed_places(&levels);
+        let around = WinnerPlace { space, learned: &learned, winner: &levels };
+        let interaction = around.strongest(&changed);
+        Some(Winner { changed, believed: gain.exp_m1(), interaction, levels })
     }
 
     pub fn tried(&self, rules: &TuneRules, metric: Metric) -> Vec<ValuedTrial> {

@@ -84,7 +84,7 @@ fn of_file(value: &DocumentValue, files: &Files<'_>) -> Result<Vec<Setting>, Pla
     Ok(settings)
 }
 
-fn typed(table: &DocumentValue) -> Result<Vec<Setting>, PlanError> {
+pub(super) fn typed(table: &DocumentValue) -> Result<Vec<Setting>, PlanError> {
     let mut settings: Vec<Setting> = Vec::new();
     for (key, value) in table.entries()? {
         let (name, text) = variable(key, &value.scalar(["OFF", "ON"])?);

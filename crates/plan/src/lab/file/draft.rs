@@ -1,13 +1,18 @@
 //! A plan file that is written here rather than by a person: one server, one workload, one number of connections, and what
 //! is changed of it. [`super::read`] reads what [`PlanDraft::text`] writes.
 
+use crate::lab::space::build::AskedSettings;
+use crate::lab::tune::{TuneRules, TuneSampler};
 use crate::lab::{CrashRules, PlannedWorkload};
 use plimsoll_model::Class;
+use plimsoll_model::number::tick;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// What stands in the place of a file in a plan of `plimsoll crash`.
 pub const OF_CRASH: &str = "the plan of plimsoll crash";
+/// The same of `plimsoll tune`.
+pub const OF_TUNE: &str = "the plan of plimsoll tune";
 
 /// Values as they are typed, by the names of variables.
 pub type DraftSettings = BTreeMap<String, String>;
@@ -45,6 +50,8 @@ pub enum DraftAsks {
     Crash(CrashRules),
     /// What all of them bring together, in at most so many rounds.
     Together { changed: DraftSettings, most_rounds: u32 },
+    /// Which other settings are better.
+    Tune(TuneRules),
 }
 
 /// One change, and why it is tried.
@@ -65,6 +72,7 @@ impl PlanDraft {
         match &self.asks {
             DraftAsks::Look => {}
             DraftAsks::Crash(rules) => crash(&mut text, rules),
+            DraftAsks::Tune(rules) => tune(&mut text, rules),
             DraftAsks::Ladder { rungs, .. } => rungs.iter().for_each(|rung| {
                 section(&mut text, "[[rung]]");
                 rung.why.lines().for_each(|line| lines(&mut text, &format!("# {line}")));
@@ -121,9 +129,11 @@ impl PlanDraft {
             key(text, "lenient", "true");
         }
         key(text, "measure", &quoted(&format!("{}s", self.measure_seconds)));
-        match self.asks {
+        match &self.asks {
             DraftAsks::Look => key(text, "rounds", "1"),
             DraftAsks::Crash(_) => key(text, "rounds", "3"),
+            DraftAsks::Tune(rules) if rules.recovery_seconds.is_some() => key(text, "recovery", "true"),
+            DraftAsks::Tune(_) => {}
             DraftAsks::Ladder { most_rounds, .. } | DraftAsks::Together { most_rounds, .. } => {
                 key(text, "rounds", &quoted("auto"));
                 key(text, "max_rounds", &most_rounds.to_string());
@@ -147,6 +157,33 @@ fn crash(text: &mut String, rules: &CrashRules) {
     key(text, "load", &quoted(&format!("{}s", rules.load_seconds)));
     if rules.keep {
         key(text, "keep", "true");
+    }
+}
+
+fn tune(text: &mut String, rules: &TuneRules) {
+    section(text, "[tune]");
+    key(text, "time", &quoted(&format!("{}s", rules.seconds)));
+    key(text, "objective", &quoted(rules.objective.name()));
+    rules.keep.iter().for_each(|keep| key(text, "keep", &quoted(&keep.text)));
+    rules.recovery_seconds.iter().for_each(|seconds| key(text, "recovery", &quoted(&format!("{seconds}s"))));
+    key(text, "decide", &quoted(&format!("{}%", tick(100.0 * rules.decide))));
+    match &rules.settings {
+        AskedSettings::Named(names) => {
+            let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+            key(text, "settings", &format!("[{}]", names.join(", ")));
+        }
+        AskedSettings::Top(most) => key(text, "top", &most.to_string()),
+    }
+    if rules.sampler == TuneSampler::Random {
+        key(text, "sampler", &quoted("random"));
+    }
+    if rules.in_memory {
+        key(text, "in_memory", "true");
+    }
+    for arm in &rules.arms {
+        section(text, "[[tune.arm]]");
+        key(text, "name", &quoted(&arm.name));
+        lines(text, &format!("config = {}", inline(&arm.settings.iter().cloned().collect())));
     }
 }
 

@@ -82,7 +82,7 @@ fn error_code(value: &DocumentValue) -> Result<u16, PlanError> {
 }
 
 /// Reads `p99 < 20ms`. `p999` is the 99.9th percentile, as is `p99.9`.
-pub(super) fn objective(text: &str) -> Result<Objective, PlanError> {
+pub fn objective(text: &str) -> Result<Objective, PlanError> {
     let wrong = || PlanError::value("objective", text, OBJECTIVE);
     let (percentile, limit) = text.split_once('<').ok_or_else(wrong)?;
     let limit = limit.strip_prefix('=').unwrap_or(limit).trim();

@@ -47,12 +47,14 @@ use crate::error::PlanError;
 use crate::plan::FleetPlan;
 use change::Base;
 use config::Files;
+pub use load::objective;
 use plimsoll_model::LoadPoint;
 use published::PublishedNames;
 use reading::TableFields;
 pub use recorded::recorded;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
+pub use tune::searched_setting;
 use value::{DocumentValue, Kind};
 pub(super) use workload::IO;
 

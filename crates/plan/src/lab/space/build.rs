@@ -6,9 +6,10 @@
 use super::{Dimension, Need, NeededLevel, SearchSpace, SettingLevel, SpaceLimit, ValueRange};
 use crate::knowledge::settings::{SettingFacts, all_settings, facts, is_live};
 use crate::knowledge::value::{number, same_value};
-use crate::knowledge::{Release, classes, normal};
+use crate::knowledge::{Release, Standing, classes, normal, standing};
 use crate::setting::Setting;
 use plimsoll_model::Class;
+use plimsoll_model::durability::Risks;
 use plimsoll_model::tune::SettingLeftOut;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -51,6 +52,9 @@ const PER_CONNECTION: [&str; 2] = ["sort_buffer_size", "join_buffer_size"];
 const ONCE: [&str; 2] = ["innodb_buffer_pool_size", "innodb_log_buffer_size"];
 /// Of the memory, all of these together.
 const MOST_MEMORY: f64 = 0.85;
+/// Files that a server makes at once, each of which takes no more than this share of the free disk.
+const ON_DISK: [&str; 2] = ["innodb_log_file_size", "innodb_redo_log_capacity"];
+const MOST_DISK: f64 = 0.1;
 /// More steps of a linear range are nobody's.
 const STEPS: f64 = 50.0;
 
@@ -60,6 +64,8 @@ pub struct SpaceHost {
     /// That the server may use, bytes.
     pub memory: u64,
     pub cpus: usize,
+    /// Free where its data will be, bytes.
+    pub disk: u64,
 }
 
 /// Which settings are to be tried.
@@ -92,7 +98,7 @@ pub fn space(server: &TodaysServer<'_>, asked: &AskedSettings, allowed: &[Class]
         AskedSettings::Top(most) => *most,
     };
     let builder = Builder { server, allowed };
-    let mut space = SearchSpace::default();
+    let mut space = SearchSpace { flavour: Some(server.release.flavour), ..SearchSpace::default() };
     for name in &names {
         match builder.dimension(name) {
             Ok(_) if space.dimensions.len() >= most => left_out(&mut space, name, &format!("{most} others come first")),
@@ -134,9 +140,20 @@ impl Builder<'_> {
             return Err("it is fixed when a data directory is made".to_owned());
         }
         let search = facts.search.as_deref().ok_or("none of its other values is known to be worth trying")?;
-        let Worth { mut words, range } = worth(search, facts, self.server.machine)?;
+        let Worth { mut words, mut range } = worth(search, facts, self.server.machine)?;
+        if let Some(range) = range.as_mut().filter(|_| ON_DISK.contains(&name)) {
+            range.high = range.high.min(sixteenths(MOST_DISK * self.server.machine.disk as f64));
+            if range.high <= range.low {
+                return Err("there is too little room on the disk for any of its other values".to_owned());
+            }
+        }
         words.extend(self.risky_words(name, facts));
-        words.retain(|word| self.is_allowed(name, word));
+        if let Some(remark) = range.as_ref().and_then(|range| self.gone(name, &range.text(0.0))) {
+            return Err(format!("it {remark}"));
+        }
+        words.retain(|word| self.gone(name, word).is_none());
+        let costly: Vec<String> = words.iter().filter(|word| !self.is_allowed(name, word)).cloned().collect();
+        words.retain(|word| !costly.contains(word));
         let mut dimension = Dimension {
             name: name.to_owned(),
             words,
@@ -149,6 +166,9 @@ impl Builder<'_> {
         };
         self.place_today(&mut dimension, facts)?;
         match dimension.words.len() + usize::from(dimension.range.is_some()) * 2 {
+            0 | 1 if !costly.is_empty() => {
+                Err(format!("other values cost safety that is not allowed: {}", self.costs(name, &costly)))
+            }
             0 | 1 => Err("it has the one value that is worth having".to_owned()),
             _ => Ok(dimension),
         }
@@ -196,6 +216,24 @@ impl Builder<'_> {
             classes(name, value, self.server.release.flavour).iter().any(|class| class.costs_durability())
         };
         listed.into_iter().filter(|value| costs(value) && is_durability(value)).collect()
+    }
+
+    /// What has become of a value that this release no longer takes under this name: `is called innodb_redo_log_capacity since …`.
+    fn gone(&self, name: &str, value: &str) -> Option<String> {
+        let Release { flavour, version } = self.server.release;
+        match standing(name, value, flavour, version) {
+            Standing::Current => None,
+            Standing::Renamed { remark, .. } | Standing::Removed { remark } | Standing::NotOurs { remark } => {
+                Some(remark)
+            }
+        }
+    }
+
+    /// The classes that values cost which may not be paid: `d1, d1p`.
+    fn costs(&self, name: &str, values: &[String]) -> String {
+        let of = |value: &String| classes(name, value, self.server.release.flavour);
+        let all: Risks = values.iter().flat_map(of).filter(|class| !self.allowed.contains(class)).collect();
+        all.iter().map(|class| class.name()).collect::<Vec<_>>().join(", ")
     }
 
     /// Whether all that a value costs may be paid. Availability is bounded by limits, not by words.
@@ -266,9 +304,10 @@ impl Builder<'_> {
                 .into_iter()
                 .filter_map(|(place, factor)| Some((place?, factor)))
                 .collect();
-            let fixed = |name: &str| if place(name).is_none() { today(name) } else { 0.0 };
-            let why = format!("{more} is at least {less}");
-            (!terms.is_empty()).then(|| SpaceLimit { terms, most: fixed(more) - fixed(less), why })
+            // A word, such as `auto`, follows the other one.
+            let fixed = |name: &str| if place(name).is_none() { number(&self.value(name)?) } else { Some(0.0) };
+            let (most, why) = (fixed(more)? - fixed(less)?, format!("{more} is at least {less}"));
+            (!terms.is_empty()).then_some(SpaceLimit { terms, most, why })
         });
         let connections = self.server.connections as f64;
         let of_memory: BTreeMap<&str, f64> = ONCE
@@ -310,6 +349,12 @@ impl NeededText<'_> {
 struct Worth {
     words: Vec<String>,
     range: Option<ValueRange>,
+}
+
+/// Cut to a sixteenth of the power of two below, as numbers of a logarithmic range are.
+fn sixteenths(number: f64) -> f64 {
+    let step = (number.max(16.0).log2().floor().exp2() / 16.0).max(1.0);
+    (number / step).floor() * step
 }
 
 /// Reads the values that are worth trying. Numbers that mean something of their own are words.

@@ -8,6 +8,7 @@ mod range;
 
 use crate::knowledge::value::{number, same_value};
 use crate::setting::Setting;
+use plimsoll_model::Flavour;
 use plimsoll_model::tune::SettingLeftOut;
 pub use range::ValueRange;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,9 @@ pub type Levels = Vec<SettingLevel>;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchSpace {
     pub dimensions: Vec<Dimension>,
+    /// Whose settings they are: what a value costs in safety depends on it.
+    #[serde(default)]
+    pub flavour: Option<Flavour>,
     pub limits: Vec<SpaceLimit>,
     /// Settings that are not tried, and why.
     pub left_out: Vec<SettingLeftOut>,
@@ -88,6 +92,15 @@ impl Dimension {
             SettingLevel::Word(place) => number(self.words.get(place)?),
             SettingLevel::Idle => None,
         }
+    }
+
+    /// What it is today, set or not.
+    pub fn todays(&self) -> Option<String> {
+        self.written.clone().or_else(|| match self.today {
+            SettingLevel::At(share) => Some(self.range.as_ref()?.text(share)),
+            SettingLevel::Word(place) => self.words.get(place).cloned(),
+            SettingLevel::Idle => None,
+        })
     }
 
     /// As a server takes it; none where nothing is set.
@@ -176,6 +189,16 @@ impl SearchSpace {
             Some(text) => dimension.level(text),
         };
         Some(self.tidy(self.dimensions.iter().map(level).collect::<Option<_>>()?))
+    }
+
+    /// The same, where a number outside of its range counts as the end that is nearest, and a word that may not be tried as
+    /// today's.
+    pub fn nearest<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> Levels {
+        let level = |dimension: &Dimension| {
+            let text = value(&dimension.name)?;
+            dimension.level(text).or_else(|| Some(SettingLevel::At(dimension.range.as_ref()?.end_near(number(text)?))))
+        };
+        self.tidy(self.dimensions.iter().map(|of| level(of).unwrap_or(of.today)).collect())
     }
 
     /// The same of a server with this configuration.

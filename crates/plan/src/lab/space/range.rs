@@ -39,6 +39,11 @@ impl ValueRange {
         })
     }
 
+    /// The share of the end that is nearest to a number outside.
+    pub fn end_near(&self, number: f64) -> f64 {
+        if number > self.high { 1.0 } else { 0.0 }
+    }
+
     pub fn snapped(&self, share: f64) -> f64 {
         self.share(self.number(share)).unwrap_or(share)
     }

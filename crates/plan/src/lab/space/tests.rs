@@ -24,7 +24,7 @@ fn made(release: &str, settings: &[(&str, &str)], asked: &AskedSettings, allowed
     let config = config(settings);
     let server = TodaysServer {
         release: Release::parse(release).unwrap(),
-        machine: SpaceHost { memory: 8 * GIB, cpus: 4 },
+        machine: SpaceHost { memory: 8 * GIB, cpus: 4, disk: 100 * GIB },
         config: &config,
         connections: 64,
     };
@@ -84,7 +84,7 @@ fn a_loss_that_is_allowed_may_be_tried() {
     let asked = named(&["innodb_flush_log_at_trx_commit", "innodb_doublewrite"]);
     let strict = made("mysql-9.7", &[], &asked, &[]);
     assert!(strict.dimensions.is_empty(), "{strict:?}");
-    assert_eq!(why(&strict, "innodb_doublewrite"), "it has the one value that is worth having");
+    assert_eq!(why(&strict, "innodb_doublewrite"), "other values cost safety that is not allowed: d2");
     let bold = made("mysql-9.7", &[], &asked, &[Class::D1]);
     assert_eq!(bold.dimensions.len(), 1);
     assert_eq!(bold.dimensions[0].words, ["1", "2"], "0 would lose commits already if the process dies");
@@ -175,4 +175,30 @@ fn a_setting_that_is_not_there_is_left_out_with_its_reason() {
     let few = made("mariadb-10.11.19", &[], &AskedSettings::Top(3), &[]);
     assert_eq!(few.dimensions.len(), 3);
     assert_eq!(why(&few, "innodb_lru_scan_depth"), "3 others come first");
+}
+
+#[test]
+fn a_log_leaves_the_disk_to_others() {
+    let named = named(&["innodb_log_file_size"]);
+    let values = |disk: u64| {
+        let server = TodaysServer {
+            release: Release::parse("mariadb-10.11.19").unwrap(),
+            machine: SpaceHost { memory: 8 * GIB, cpus: 4, disk },
+            config: &[],
+            connections: 8,
+        };
+        space(&server, &named, &[])
+    };
+    assert_eq!(values(100 * GIB).dimensions[0].in_words(), "96M to 10G");
+    assert_eq!(values(33 * GIB).dimensions[0].in_words(), "96M to 3328M");
+    assert!(why(&values(GIB / 2), "innodb_log_file_size").contains("too little room on the disk"));
+}
+
+#[test]
+fn a_setting_that_has_another_name_today_is_not_tried_under_its_old_one() {
+    let named = named(&["innodb_redo_log_capacity", "innodb_log_file_size"]);
+    let of_mysql = made("mysql-9.7", &[], &named, &[]);
+    let names: Vec<&str> = of_mysql.dimensions.iter().map(|of| of.name.as_str()).collect();
+    assert_eq!(names, ["innodb_redo_log_capacity"]);
+    assert!(why(&of_mysql, "innodb_log_file_size").contains("is called innodb_redo_log_capacity since MySQL 8.0.30"));
 }

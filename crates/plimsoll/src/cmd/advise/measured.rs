@@ -3,7 +3,7 @@
 
 use super::super::lab::option_file;
 use super::super::run::random_seed;
-use super::super::{DONE, ENVIRONMENT, INTERRUPTED};
+use super::super::{DONE, ENVIRONMENT, INTERRUPTED, drafted};
 use super::has_directory;
 use crate::args::{AdviseArgs, MeasureArgs};
 use crate::terminal::{self, Progress};
@@ -25,12 +25,9 @@ use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::file::draft::{DraftAsks, DraftSettings, PlanDraft};
 use plimsoll_plan::lab::file::{PlanChoices, read};
 use plimsoll_plan::lab::permission::Given;
-use plimsoll_plan::lab::{PlannedScript, PlannedWorkload};
 use plimsoll_plan::plan::script_of;
 use plimsoll_record::EarlyEnd;
-use plimsoll_record::manifest::name_of;
 use plimsoll_record::read::{self as recordings, RecordingView};
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -39,8 +36,6 @@ use std::time::{Duration, Instant};
 const EACH: Duration = Duration::from_secs(10);
 /// Share of the time that is kept for what all of it brings together.
 const RESERVED: f64 = 0.2;
-/// The seed of the data.
-const DATA_SEED: u64 = 1;
 /// How long a ladder waits for a quiet machine.
 const WAIT_QUIET: Duration = Duration::from_secs(120);
 
@@ -133,8 +128,8 @@ impl<'a> AdviceLab<'a> {
     /// How long a trial is measured: of a shorter look than this too little would be known.
     fn measure_seconds(&self, asks: &DraftAsks) -> f64 {
         match asks {
-            DraftAsks::Look | DraftAsks::Crash(_) => self.draft.measure_seconds.max(LEAST_SECONDS),
-            DraftAsks::Ladder { .. } | DraftAsks::Together { .. } => self.draft.measure_seconds,
+            DraftAsks::Look => self.draft.measure_seconds.max(LEAST_SECONDS),
+            _ => self.draft.measure_seconds,
         }
     }
 
@@ -282,16 +277,13 @@ fn repeated(outcome: &TrialOutcome) -> f64 {
 /// The server as it is given.
 fn draft(args: &AdviseArgs, asked_for: &SeenContext, workload: &str) -> anyhow::Result<PlanDraft> {
     let of: &MeasureArgs = &args.measure;
-    let config_file = args.config_file.as_deref().map(std::path::absolute).transpose();
-    let config_file = config_file.context("the option file has no path")?;
-    let short = Path::new(script_of(workload).unwrap_or(workload)).file_stem().unwrap_or_default();
     Ok(PlanDraft {
-        name: format!("advise-{}", name_of(&short.to_string_lossy())),
+        name: drafted::name("advise", workload),
         title: format!("advice for {workload} at {}", counted(f64::from(of.connections), "connection")),
-        config_file: config_file.map(|path| path.to_string_lossy().into_owned()),
+        config_file: drafted::config_file(args.config_file.as_ref())?,
         config: DraftSettings::new(),
         lane: of.lane.clone(),
-        workload: planned(of, workload)?,
+        workload: drafted::workload(workload, of.data.as_deref(), &of.params)?,
         connections: usize::from(of.connections),
         warmup: of.warmup.clone(),
         measure_seconds: args.time.unwrap_or(EACH).as_secs_f64(),
@@ -299,20 +291,4 @@ fn draft(args: &AdviseArgs, asked_for: &SeenContext, workload: &str) -> anyhow::
         allow: asked_for.allowed().into_iter().collect(),
         asks: DraftAsks::Look,
     })
-}
-
-/// The workload, or the script and the workload whose data it runs on.
-fn planned(of: &MeasureArgs, workload: &str) -> Result<PlannedWorkload, LabError> {
-    let refused = |why: &str| LabError::Refused(format!("--workload {workload}: {why}"));
-    let (kind, script) = match (script_of(workload), &of.data) {
-        (None, None) => (workload.to_owned(), None),
-        (None, Some(_)) => return Err(refused("--data is for scripts (lua:FILE)")),
-        (Some(_), None) => return Err(refused("--data says whose data the script runs on, such as oltp_read_write")),
-        (Some(path), Some(data)) => {
-            let path = std::path::absolute(path).map_err(|error| refused(&error.to_string()))?;
-            (data.clone(), Some(PlannedScript { path, options: BTreeMap::new() }))
-        }
-    };
-    let params = of.params.0.iter().cloned().collect();
-    Ok(PlannedWorkload { kind, params, seed: DATA_SEED, dataset: None, script })
 }

@@ -5,6 +5,7 @@ use plimsoll_lab::preflight::permission::words;
 use plimsoll_model::number::{counted, duration};
 use plimsoll_model::samples::Phase;
 use plimsoll_model::text::escaped;
+use plimsoll_model::tune::by_reason;
 
 /// Characters of the widest column.
 const WIDEST: usize = 48;
@@ -66,15 +67,22 @@ fn search(found: &DryRun, lines: &mut Vec<String>) {
     lines.push(format!("{} searched:", counted(space.dimensions.len() as f64, "setting")));
     let name = widest(space.dimensions.iter().map(|of| &of.name));
     for of in &space.dimensions {
-        let today = of.text(of.today).map_or_else(|| "not set".to_owned(), |value| format!("today {value}"));
+        let is_set = if of.written.is_some() { "today" } else { "by default" };
+        let today = of.todays().map_or_else(|| "not set".to_owned(), |value| format!("{is_set} {value}"));
         let cap = of.cap.as_ref().map(|cap| format!("; at most {cap}")).unwrap_or_default();
         let needs = of.needs.as_ref().map(|need| format!("; only if {} fits", space.dimensions[need.of].name));
         lines.push(format!("  {:name$}  {}  ({today}{cap}{})", of.name, of.in_words(), needs.unwrap_or_default()));
     }
+    lines.extend(found.arms.iter().map(|arm| {
+        let settings: Vec<String> = arm.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        format!("  in any case: {}: {}", arm.name, settings.join(", "))
+    }));
     lines.extend(space.limits.iter().map(|limit| format!("  always: {}", limit.why)));
     if !space.left_out.is_empty() {
         lines.push(format!("{} left alone:", counted(space.left_out.len() as f64, "setting")));
-        lines.extend(space.left_out.iter().map(|left| format!("  {}: {}", left.name, left.why)));
+        lines.extend(
+            by_reason(&space.left_out).into_iter().map(|(why, names)| format!("  {why}: {}", names.join(", "))),
+        );
     }
 }
 

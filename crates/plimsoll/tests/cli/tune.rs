@@ -1,0 +1,254 @@
+//! Searches for better settings on real servers: what they may try, what they say, what they avoid, and that they go on.
+
+use crate::every_plan::Shortened;
+use crate::harness::{Done, Lab, Running, begin, run};
+use plimsoll_analysis::replay;
+use plimsoll_lab::execute::resume::plan_to_repeat;
+use plimsoll_load::seed::Rng;
+use plimsoll_record::read;
+use plimsoll_testkit::servers;
+use serde_json::Value;
+use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A minute of searching, on a slow machine.
+const LONGEST: Duration = Duration::from_secs(900);
+/// A load that any server carries, in trials as short as can be.
+const SMALL: &str = "--workload oltp_read_write --tables 1 --table-size 2000 --connections 4 --in-memory --measure 500ms \
+                     --warmup 200ms";
+
+/// What a search says in the end: 0 or 1, as it was confirmed or not.
+#[track_caller]
+fn found(done: Done) -> Value {
+    let summary = done.json();
+    let code = if summary["tune"]["conclusion"] == "not_confirmed" { 1 } else { 0 };
+    done.exits(code);
+    summary
+}
+
+/// Holds of every search, whatever it has found.
+fn is_sound(summary: &Value) {
+    let tune = &summary["tune"];
+    let tried = tune["tried"].as_array().expect("trials");
+    assert!(tried.len() >= 4, "{summary:#}");
+    assert!(tried[..3].iter().all(|trial| trial["label"] == "today" && trial["changed"] == serde_json::json!([])));
+    let recording = Path::new(summary["recording"].as_str().expect("a recording"));
+    let file = fs::read_to_string(recording.join("my.cnf")).ok();
+    assert_eq!(file.is_some(), tune["conclusion"] == "confirmed", "{file:?}");
+    let kept = tune["found"].as_array().expect("settings").iter().filter(|setting| setting["is_kept"] == true);
+    for setting in kept.filter(|_| file.is_some()) {
+        let line =
+            format!("{} = {}", setting["name"].as_str().expect("a name"), setting["value"].as_str().expect("a value"));
+        assert!(file.as_ref().expect("it is there").lines().any(|of| of == line), "{line}: {file:?}");
+    }
+}
+
+/// The plan of the repository, shortened.
+pub fn ends(plan: &Shortened, server: Option<PathBuf>) {
+    let Some(server) = server else { return };
+    let home = servers::home();
+    let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home.path());
+    command.arg("lab").arg(plan.path()).args(["--preset", "small", "--json", "--noisy-host", "--server"]).arg(server);
+    is_sound(&found(begin(command).end_within(LONGEST)));
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused_before_anything_is_started() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let refused = |options: &str, texts: &[&str]| {
+        lab.ends(&format!("tune {options}")).refuses(2, texts);
+    };
+    refused("", &["--workload"]);
+    refused("--workload tpcd", &["tpcd"]);
+    refused("--workload tpcc --settings innodb_page_siz", &["innodb_page_siz", "worth trying"]);
+    refused("--workload tpcc --in-memory --settings innodb_page_size", &["fixed when a data directory is made"]);
+    refused("--workload tpcc --settings innodb_io_capacity --top 3", &["--top"]);
+    refused("--workload tpcc --keep fast", &["fast", "p99 < 20ms"]);
+    refused("--workload tpcc --allow d9", &["d9", "d1p"]);
+    refused("--workload oltp_read_write", &["fit into the buffer pool", "--in-memory"]);
+    refused("--workload oltp_read_write --in-memory --settings innodb_redo_log_capacity", &["no such setting"]);
+    refused("--resume nothing-of-the-kind", &["nothing-of-the-kind"]);
+    assert!(lab.recordings().is_empty());
+    lab.leaves_nothing();
+}
+
+fn lists_what_may_be_tried(lab: Option<Lab>) {
+    let Some(lab) = lab else { return };
+    let line = format!("tune {SMALL} --settings innodb_flush_log_at_trx_commit,innodb_io_capacity --dry-run");
+    let told = lab.does(&line).out;
+    assert!(told.contains("1 setting searched") && told.contains("innodb_io_capacity"), "{told}");
+    assert!(told.contains("1 setting left alone"), "nothing that costs safety: {told}");
+    let searched = |options: &str| {
+        let found = lab.does(&format!("{line} --json {options}")).json();
+        let names = found["search"]["dimensions"].as_array().expect("settings").iter();
+        names.map(|of| of["name"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(searched(""), ["innodb_io_capacity"]);
+    assert_eq!(searched("--allow d1"), ["innodb_flush_log_at_trx_commit", "innodb_io_capacity"]);
+    let by_itself =
+        lab.does(&format!("tune {SMALL} --top 5 --set innodb_buffer_pool_size=64M --dry-run --json")).json();
+    assert_eq!(by_itself["search"]["dimensions"].as_array().map(Vec::len), Some(5));
+    assert!(by_itself["arms"].as_array().expect("arms").iter().any(|arm| arm["name"] == "baseline"), "{by_itself:#}");
+    assert!(lab.recordings().is_empty());
+}
+
+#[test]
+fn a_dry_run_lists_what_may_be_tried_on_mariadb() {
+    lists_what_may_be_tried(Lab::mariadb());
+}
+
+#[test]
+fn a_dry_run_lists_what_may_be_tried_on_mysql() {
+    lists_what_may_be_tried(Lab::mysql());
+}
+
+fn says_what_it_found(lab: Option<Lab>, time: &str) {
+    let Some(lab) = lab else { return };
+    let line = format!("tune {SMALL} --time {time} --top 3 --seed 5 --json");
+    let summary = found(lab.begins(&line).end_within(LONGEST));
+    is_sound(&summary);
+    let recorded: Vec<String> = lab.recordings().iter().map(|path| path.display().to_string()).collect();
+    assert!(recorded.iter().any(|path| path.contains("tune-oltp-read-write-look")), "advice took a look: {recorded:?}");
+    let page = fs::read_to_string(Path::new(summary["recording"].as_str().expect("a recording")).join("report.html"));
+    let page = page.expect("a page");
+    assert!(page.contains("The search") && page.contains("better than today’s configuration by"));
+    let again = lab.does("report tune-oltp-read-write --format md -o -").out;
+    assert!(again.contains("plimsoll tune --workload oltp_read_write --time"), "{again}");
+    lab.leaves_nothing();
+}
+
+#[test]
+fn a_search_says_what_it_found_on_mariadb() {
+    says_what_it_found(Lab::mariadb(), "40s");
+}
+
+#[test]
+#[ignore = "the same on the other server; make test-all"]
+fn a_search_says_what_it_found_on_mysql() {
+    says_what_it_found(Lab::mysql(), "120s");
+}
+
+#[test]
+fn a_search_becomes_a_plan() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let path = lab.home().join("search.toml");
+    lab.does(&format!(
+        "tune {SMALL} --time 90s --keep p99<2s --recovery 30s --objective p99 --plan {}",
+        path.display()
+    ));
+    let text = fs::read_to_string(&path).expect("a plan");
+    assert!(
+        text.contains("[tune]") && text.contains("keep = \"p99<2s\"") && text.contains("recovery = true"),
+        "{text}"
+    );
+    let told = lab.does(&format!("lab {} --dry-run", path.display())).out;
+    assert!(told.contains("12 settings searched"), "{told}");
+}
+
+/// A search that was killed now and then has decided as one that was not: every trial is what the outcomes before it lead to.
+#[test]
+#[ignore = "twenty kills: `make test-all`"]
+fn a_search_that_is_killed_at_twenty_random_moments_goes_on_to_the_same_decisions() {
+    const KILLS: usize = 20;
+    let Some(lab) = Lab::mariadb() else { return };
+    let seed = RandomState::new().build_hasher().finish();
+    println!("seed of the kills: {seed}");
+    let mut random = Rng::new(seed, 0, 0);
+    let plan = lab.home().join("search.toml");
+    lab.does(&format!("tune {SMALL} --time 120s --top 4 --seed 3 --plan {}", plan.display()));
+    let mut running: Running = lab.begins(&format!("lab {} --json", plan.display()));
+    running.wait_for("the first recording", || !lab.recordings().is_empty());
+    let recording = lab.recordings().pop().expect("a recording");
+    let mut kills = 0;
+    let done = loop {
+        std::thread::sleep(Duration::from_millis(random.between(200, 6_000)));
+        if kills == KILLS || running.has_ended() {
+            break running.end_within(LONGEST);
+        }
+        running.kill();
+        kills += 1;
+        running = lab.begins(&format!("tune --resume {} --json", recording.display()));
+    };
+    assert!(kills > 5, "{kills}");
+    is_sound(&found(done));
+    let view = read::open(&recording).expect("a recording");
+    let plan = plan_to_repeat(&recording).expect("a plan");
+    let replayed = replay::ended(&view, &plan);
+    let recorded: Vec<_> = view.trials.iter().filter(|trial| replay::has_ended(trial)).collect();
+    assert_eq!(replayed.len(), recorded.len(), "after {kills} kills");
+    for (replayed, recorded) in replayed.iter().zip(recorded) {
+        let tried = recorded.facts.load().and_then(|load| load.trial.as_ref()).expect("what was tried");
+        assert_eq!(replayed.trial.variant.config, tried.variant.config, "trial {}", tried.index);
+        assert_eq!(replayed.trial.seed, tried.seed, "trial {}", tried.index);
+    }
+    lab.leaves_nothing();
+}
+
+/// A server that does something wrong where a setting is above a limit: a program that then runs the real one.
+fn planted(lab: &Lab, what: &str) -> PathBuf {
+    let path = lab.home().join("mariadbd");
+    let script = format!(
+        "#!/bin/sh\nfor word; do case $word in --defaults-file=*) cnf=${{word#--defaults-file=}};; esac; done\n\
+         purge=$([ -f \"$cnf\" ] && sed -n 's/^innodb_purge_threads *= *//p' \"$cnf\")\n\
+         data=$([ -f \"$cnf\" ] && sed -n 's/^datadir *= *//p' \"$cnf\")\n\
+         if [ \"${{purge:-0}}\" -gt 4 ]; then\n{what}\nfi\nexec {} \"$@\"\n",
+        lab.server().display()
+    );
+    fs::write(&path, script).expect("the home can be written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it can be made a program");
+    path
+}
+
+fn avoids(what: &str, options: &str, why: &str) {
+    let Some(lab) = Lab::mariadb() else { return };
+    let server = planted(&lab, what);
+    let line = format!(
+        "tune {SMALL} --time 90s --settings innodb_purge_threads,innodb_io_capacity --seed 9 --json {options} --server {}",
+        server.display()
+    );
+    let summary = found(lab.begins(&line).end_within(LONGEST));
+    is_sound(&summary);
+    let tried = summary["tune"]["tried"].as_array().expect("trials");
+    let threads = |trial: &Value| {
+        let changed = trial["changed"].as_array().expect("settings").iter();
+        let of = |pair: &Value| (pair[0] == "innodb_purge_threads").then(|| pair[1].as_str()?.parse::<u32>().ok());
+        changed.filter_map(of).flatten().next().unwrap_or(4)
+    };
+    let (bad, good): (Vec<&Value>, Vec<&Value>) = tried.iter().partition(|trial| threads(trial) > 4);
+    assert!(!bad.is_empty() && bad.iter().all(|trial| trial["gain"].is_null()), "{tried:#?}");
+    assert!(bad.iter().all(|trial| trial["why"].as_str().is_some_and(|of| of.contains(why))), "{bad:#?}");
+    assert!(good.len() > bad.len(), "{} of {} trials had what does not work", bad.len(), tried.len());
+    let found = summary["tune"]["found"].as_array().expect("settings");
+    assert!(
+        !found.iter().any(|of| of["name"] == "innodb_purge_threads" && of["value"].as_str() > Some("4")),
+        "{found:#?}"
+    );
+}
+
+#[test]
+#[ignore = "a minute and more of searching: `make test-all`"]
+fn a_setting_with_which_the_server_does_not_start_is_avoided_and_named() {
+    avoids("exit 1", "", "server");
+}
+
+#[test]
+#[ignore = "a minute and more of searching: `make test-all`"]
+fn a_setting_with_which_it_does_not_come_back_in_time_is_avoided_and_named() {
+    // Data on which it has been up before have its mark.
+    avoids("[ -f \"$data/mark\" ] && sleep 60; touch \"$data/mark\"", "--recovery 20s", "was not ready");
+}
+
+#[test]
+fn a_run_without_a_search_is_no_search_to_go_on_with() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.does("quickstart --time 200ms --connections 1 --rounds 1 --table-size 100");
+    let recording = lab.recordings().pop().expect("a recording");
+    let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), lab.home());
+    command.arg("tune").arg("--resume").arg(&recording);
+    let done = run(command);
+    assert!(done.err.contains("plimsoll"), "{done}");
+    done.exits(2);
+}
