@@ -459,6 +459,23 @@ fn class(text: &str) -> Result<Class, String> {
     })
 }
 
+/// The private server that a command starts.
+#[derive(Debug, Args)]
+pub struct OwnServerArgs {
+    /// The configuration of the server.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub config_file: Option<PathBuf>,
+    /// A setting of the server, on top of that; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// The server: auto, mariadb, mysql, or the path of a server binary.
+    #[arg(long, value_name = "SERVER", value_parser = server)]
+    pub server: Option<String>,
+    /// Give the option file permission to load code and to name paths, as for `plimsoll lab`.
+    #[arg(long)]
+    pub allow_commands: bool,
+}
+
 /// A setting of a server.
 fn setting(text: &str) -> Result<(String, String), String> {
     let named = text.split_once('=').filter(|(name, _)| !name.trim().is_empty());

@@ -48,9 +48,7 @@ impl Machine<'_> {
         let arms = arms(&server, &space, &set, &rules.arms);
         Ok(LabPlan { tune: Some(TuneRules { arms, space: Some(space), ..rules.clone() }), ..plan.clone() })
     }
-}
 
-impl Machine<'_> {
     /// Bytes that are free where its data will be. The images of lanes are in Plimsoll's home.
     fn free_disk(&self, variant: &Variant) -> u64 {
         let place = match &variant.storage {

@@ -3,14 +3,14 @@
 use super::words::{change, quantity};
 use plimsoll_model::number::{counted, percent, signed_percent};
 use plimsoll_model::tune::{
-    FoundSetting, SearchedSetting, SettingInteraction, TriedSettings, TuneConclusion, TuneElsewhere, TuneSummary,
+    FoundSetting, SearchedSetting, SettingInteraction, TriedSettings, TuneConclusion, TuneSummary,
 };
 use plimsoll_model::{Estimate, Metric};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::classes;
 use plimsoll_plan::lab::space::{Dimension, Levels, SearchSpace, SettingLevel};
 use plimsoll_schedule::Quantity;
-use plimsoll_schedule::tune::{FoundElsewhere, FoundInteraction, FoundTune, TriedConfiguration};
+use plimsoll_schedule::tune::{FoundInteraction, FoundTune, TriedConfiguration};
 
 /// `None` if the plan has no search.
 pub fn summary(plan: &LabPlan, found: FoundTune) -> Option<TuneSummary> {
@@ -28,7 +28,7 @@ pub fn summary(plan: &LabPlan, found: FoundTune) -> Option<TuneSummary> {
         believed: found.winner.as_ref().map(|winner| winner.believed),
         confirmed: found.confirmation.clone(),
         found: found_settings(space, &found),
-        elsewhere: found.elsewhere.iter().map(told_elsewhere).collect(),
+        elsewhere: found.elsewhere.clone(),
         interaction: found.winner.as_ref().and_then(|winner| Some(interaction(space, winner.interaction.as_ref()?))),
         kept: found.rest.and_then(|(_, gain)| gain),
     })
@@ -67,10 +67,6 @@ fn found_settings(space: &SearchSpace, found: &FoundTune) -> Vec<FoundSetting> {
         })
     };
     winner.changed.iter().filter_map(setting).collect()
-}
-
-fn told_elsewhere(of: &FoundElsewhere) -> TuneElsewhere {
-    TuneElsewhere { load: of.load.clone(), change: of.change.clone() }
 }
 
 fn interaction(space: &SearchSpace, of: &FoundInteraction) -> SettingInteraction {

@@ -1,11 +1,10 @@
 //! `[tune]`: what a search for better settings may take, and what it looks for.
 
-use super::Objective;
 pub mod arms;
 
-use super::PlannedWorkload;
 use super::space::SearchSpace;
 use super::space::build::AskedSettings;
+use super::{Objective, PlannedWorkload};
 use plimsoll_model::Metric;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! `plimsoll crash`.
 
-use super::{Params, class, duration, server, setting};
+use super::{OwnServerArgs, Params, class, duration};
 use clap::{Args, ValueHint};
 use plimsoll_model::{Class, FaultKind};
 use std::path::PathBuf;
@@ -53,15 +53,8 @@ pub struct CrashArgs {
     /// ext4 if a fault needs one, nfs-files if it needs a storage server, else Plimsoll's home]
     #[arg(long, value_name = "LANE")]
     pub lane: Option<String>,
-    /// The configuration of the server.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub config_file: Option<PathBuf>,
-    /// A setting of the server, on top of that; may be repeated.
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
-    pub settings: Vec<(String, String)>,
-    /// The server: auto, mariadb, mysql, or the path of a server binary.
-    #[arg(long, value_name = "SERVER", value_parser = server)]
-    pub server: Option<String>,
+    #[command(flatten)]
+    pub own: OwnServerArgs,
     /// Classes whose losses are accepted, although the settings promise otherwise: d1 for storage that is known to forget the last
     /// second. A list, or repeated.
     #[arg(long, value_delimiter = ',', value_parser = class, value_name = "CLASS")]
@@ -69,16 +62,13 @@ pub struct CrashArgs {
     /// Keep the data of trials in which something was lost or damaged, as the fault left them, with the recording.
     #[arg(long)]
     pub keep: bool,
-    /// Give the option file permission to load code and to name paths, as for `plimsoll lab`.
-    #[arg(long)]
-    pub allow_commands: bool,
     /// Write the plan instead, replacing what is there.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "json")]
     pub plan: Option<PathBuf>,
     /// Do a crash trial of this recording again, as often as --trials says: with its load, its settings and its lane, at the
     /// same commit, with the same sectors. Needs --trial.
     #[arg(long, value_name = "RECORDING", requires = "trial", conflicts_with_all = ["faults", "load", "time", "workload",
-          "connections", "lane", "config_file", "settings", "plan", "seed"])]
+          "connections", "lane", "config_file", "set", "plan", "seed"])]
     pub repeat: Option<String>,
     /// With --repeat: the trial, by its number.
     #[arg(long, value_name = "N", requires = "repeat")]

@@ -1,6 +1,6 @@
 //! `plimsoll tune`.
 
-use super::{Params, class, duration, server, setting};
+use super::{OwnServerArgs, Params, class, duration};
 use clap::{Args, ValueEnum, ValueHint};
 use plimsoll_model::Class;
 use plimsoll_plan::lab::Objective;
@@ -58,15 +58,8 @@ pub struct TuneArgs {
     /// In place of their names: how many of those that matter most often. [default: 12]
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..=100), value_name = "N")]
     pub top: Option<u8>,
-    /// Today's configuration of the server.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub config_file: Option<PathBuf>,
-    /// A setting of it, on top of that; may be repeated.
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
-    /// The server: auto, mariadb, mysql, or the path of a server binary.
-    #[arg(long, value_name = "SERVER", value_parser = server)]
-    pub server: Option<String>,
+    #[command(flatten)]
+    pub own: OwnServerArgs,
     /// The storage lane of the server's data.
     #[arg(long, value_name = "LANE")]
     pub lane: Option<String>,
@@ -91,9 +84,6 @@ pub struct TuneArgs {
     /// Search even while other programs keep the machine busy.
     #[arg(long)]
     pub noisy_host: bool,
-    /// Give the option file permission to load code and to name paths, as for `plimsoll lab`.
-    #[arg(long)]
-    pub allow_commands: bool,
     /// Where the option file with what was found goes, replacing what is there. [default: my.cnf in the recording]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub write_config: Option<PathBuf>,

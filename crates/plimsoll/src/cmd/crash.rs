@@ -52,13 +52,13 @@ pub fn run(args: &CrashArgs) -> anyhow::Result<u8> {
             plan
         }
     };
-    let plan = match &args.server {
+    let plan = match &args.own.server {
         Some(server) => plan.on(server),
         None => plan,
     };
     let options = Options {
-        allow_commands: args.allow_commands,
-        given: Given { server: args.server.clone(), ..Given::default() },
+        allow_commands: args.own.allow_commands,
+        given: Given { server: args.own.server.clone(), ..Given::default() },
         holder: "plimsoll crash".to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         threads: 2,
@@ -112,8 +112,8 @@ fn draft(args: &CrashArgs) -> anyhow::Result<PlanDraft> {
             args.workload,
             counted(f64::from(args.connections), "connection")
         ),
-        config_file: drafted::config_file(args.config_file.as_ref())?,
-        config: args.settings.iter().cloned().collect(),
+        config_file: drafted::config_file(args.own.config_file.as_ref())?,
+        config: args.own.set.iter().cloned().collect(),
         lane: lane(args)?,
         workload: drafted::without_script(&args.workload, &args.params),
         connections: usize::from(args.connections),
@@ -154,7 +154,7 @@ fn show(args: &CrashArgs, finished: Finished) -> anyhow::Result<u8> {
     }
     tell_failures(&failed, summary.trials.done + summary.trials.failed);
     let is_broken = summary.crashes.iter().any(|cell| cell.breaks_its_promise());
-    let again = goes_on.then(|| resumed("plimsoll lab", &recording, args.server.as_deref()));
+    let again = goes_on.then(|| resumed("plimsoll lab", &recording, args.own.server.as_deref()));
     let code = if failed.is_empty() && !is_broken { DONE } else { CHECK_FAILED };
     let code = tell_end(ended.as_ref(), code, again.as_deref());
     terminal::note(&format!("recording: {}", recording.display()));

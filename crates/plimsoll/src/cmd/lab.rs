@@ -1,7 +1,7 @@
 //! `plimsoll lab`: executes a plan, or says what it would do.
 
 mod gated;
-pub(super) mod listing;
+mod listing;
 
 use super::baseline::Baseline;
 use super::gate::{self, GateOutcome, Gated};
@@ -17,7 +17,7 @@ use plimsoll_data::text_file;
 use plimsoll_fleet::own::OwnPlace;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
-use plimsoll_lab::execute::dry_run::dry_run;
+use plimsoll_lab::execute::dry_run::{DryRun, dry_run};
 use plimsoll_lab::execute::resume::plan_of;
 use plimsoll_lab::execute::{Finished, execute};
 use plimsoll_lab::options::Options;
@@ -33,8 +33,8 @@ use plimsoll_plan::lab::permission::Given;
 use plimsoll_plan::lab::{TrialPlan, TrialRules, file};
 use plimsoll_record::{EarlyEnd, read};
 use plimsoll_report::lab;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// As many as tell by how much trials vary.
 const PILOT_ROUNDS: u32 = 3;
@@ -146,11 +146,16 @@ fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan, given: &Given) -> anyho
         let view = read::open(&latest(&listing, text).map_err(LabError::from)?).map_err(LabError::from)?;
         found.reach = Some(reach(&view, plan, &prospects).map_err(LabError::from)?);
     }
-    match args.json {
-        true => terminal::json(&found)?,
-        false => terminal::result(&listing::text(&found))?,
-    }
+    tell_dry_run(&found, args.json)?;
     Ok(DONE)
+}
+
+/// Says what would be done.
+pub fn tell_dry_run(found: &DryRun, is_json: bool) -> io::Result<()> {
+    match is_json {
+        true => terminal::json(found),
+        false => terminal::result(&listing::text(found)),
+    }
 }
 
 /// The text of an option file that a plan names. Old ones are in some encoding of their time; their settings are plain ASCII.

@@ -1,6 +1,6 @@
 //! `plimsoll tune`: a search for better settings of a private server under a load.
 
-use super::lab::{begun_with, listing, option_file, recording, resumed, tell_end, write_option_file};
+use super::lab::{begun_with, option_file, recording, resumed, tell_dry_run, tell_end, write_option_file};
 use super::report::{recorded, tell_page};
 use super::run::random_seed;
 use super::{CHECK_FAILED, DONE, drafted};
@@ -83,10 +83,7 @@ impl Tuning<'_> {
         let searched = machine.with_search_space(&plan)?;
         if args.dry_run {
             let found = dry_run(&mut machine, &searched, &prospects, &self.options.given)?;
-            match args.json {
-                true => terminal::json(&found)?,
-                false => terminal::result(&listing::text(&found))?,
-            }
+            tell_dry_run(&found, args.json)?;
             return Ok(None);
         }
         drop(machine);
@@ -100,7 +97,7 @@ impl Tuning<'_> {
     fn plan(&self, draft: &PlanDraft, seed: u64) -> anyhow::Result<LabPlan> {
         let plan =
             file::read(OF_TUNE, &draft.text(), PlanChoices::of_seed(seed), &|name| option_file(Path::new(name)))?;
-        Ok(match &self.args.server {
+        Ok(match &self.args.own.server {
             Some(server) => plan.on(server),
             None => plan,
         })
@@ -153,8 +150,8 @@ fn options(args: &TuneArgs, resume: Option<PathBuf>) -> Options {
     let is_script = args.workload.as_deref().is_some_and(|workload| script_of(workload).is_some());
     Options {
         // Who types the path of a script means to run it; an option file is another matter.
-        allow_commands: args.allow_commands || is_script && args.config_file.is_none(),
-        given: Given { server: args.server.clone(), ..Given::default() },
+        allow_commands: args.own.allow_commands || is_script && args.own.config_file.is_none(),
+        given: Given { server: args.own.server.clone(), ..Given::default() },
         resume,
         holder: "plimsoll tune".to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -166,7 +163,7 @@ fn options(args: &TuneArgs, resume: Option<PathBuf>) -> Options {
 
 /// The plan of a recording that is to go on.
 fn begun(directory: &Path, args: &TuneArgs) -> Result<LabPlan, LabError> {
-    let mut plan = begun_with(plan_of(directory)?, args.server.as_deref())?;
+    let mut plan = begun_with(plan_of(directory)?, args.own.server.as_deref())?;
     if plan.tune.is_none() {
         let problem = format!("{}: it is no search; `plimsoll lab --resume` continues it", directory.display());
         return Err(LabError::Refused(problem));
@@ -184,8 +181,8 @@ fn draft(args: &TuneArgs, workload: &str) -> anyhow::Result<PlanDraft> {
     Ok(PlanDraft {
         name: drafted::name("tune", workload),
         title: format!("better settings for {workload} at {}", counted(f64::from(args.connections), "connection")),
-        config_file: drafted::config_file(args.config_file.as_ref())?,
-        config: args.set.iter().cloned().collect(),
+        config_file: drafted::config_file(args.own.config_file.as_ref())?,
+        config: args.own.set.iter().cloned().collect(),
         lane: args.lane.clone(),
         workload: drafted::workload(workload, args.data.as_deref(), &args.params)?,
         connections: usize::from(args.connections),
@@ -214,7 +211,7 @@ fn show(args: &TuneArgs, plan: &LabPlan, finished: Finished) -> anyhow::Result<u
         true => terminal::json(&summary)?,
         false => terminal::styled(&lab::terminal(&summary, terminal::look()))?,
     }
-    let again = goes_on.then(|| resumed("plimsoll tune", &recording, args.server.as_deref()));
+    let again = goes_on.then(|| resumed("plimsoll tune", &recording, args.own.server.as_deref()));
     let is_refuted = summary.tune.as_ref().is_some_and(|tune| tune.conclusion == TuneConclusion::NotConfirmed);
     let code = tell_end(ended.as_ref(), if is_refuted { CHECK_FAILED } else { DONE }, again.as_deref());
     terminal::note(&format!("recording: {}", recording.display()));

@@ -1,11 +1,11 @@
 //! What a search for better settings found, and what it rests on.
 
-use crate::document::{Block, Section};
+use crate::document::{Block, Item, Section};
 use crate::figure::{search, together};
 use crate::table::{Column, Table};
 use plimsoll_model::Estimate;
 use plimsoll_model::number::{NOTHING, counted, percent, signed_percent, signed_range};
-use plimsoll_model::tune::{FoundSetting, TriedSettings, TuneConclusion, TuneSummary, by_reason};
+use plimsoll_model::tune::{FoundSetting, SearchedSetting, TriedSettings, TuneConclusion, TuneSummary, by_reason};
 
 /// The settings of the best that was found, and what each is worth.
 pub fn settings(tune: &TuneSummary) -> Table {
@@ -113,7 +113,7 @@ fn tried(tune: &TuneSummary) -> Table {
 }
 
 fn searched(tune: &TuneSummary) -> Table {
-    let cells = |of: fn(&plimsoll_model::tune::SearchedSetting) -> String| tune.searched.iter().map(of).collect();
+    let cells = |of: fn(&SearchedSetting) -> String| tune.searched.iter().map(of).collect();
     Table::new(vec![
         Column::words("setting", cells(|of| of.name.clone())),
         Column::words("today", cells(|of| of.today.clone().unwrap_or_else(|| "not set".to_owned()))),
@@ -143,7 +143,7 @@ pub fn section(tune: &TuneSummary) -> Option<Section> {
     let failures = failures(tune);
     if !failures.is_empty() {
         blocks.push(Block::subheading("What came to no good end"));
-        blocks.push(Block::List(failures.into_iter().map(crate::document::Item::of).collect()));
+        blocks.push(Block::List(failures.into_iter().map(Item::of).collect()));
     }
     let count = |number: usize, what: &str| counted(number as f64, what);
     blocks.push(Block::folded(&format!("All of {}", count(tune.tried.len(), "trial")), "tried", tried(tune)));

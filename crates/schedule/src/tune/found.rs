@@ -4,7 +4,7 @@ use super::search::{SearchedTrial, Winner};
 use super::tried::{ValuedTrial, mean, of_today};
 use super::{OtherLoad, Part, TuneSchedule};
 use crate::stage::Stage;
-use plimsoll_model::tune::TuneConclusion;
+use plimsoll_model::tune::{TuneConclusion, TuneElsewhere};
 use plimsoll_model::{Estimate, Metric};
 use plimsoll_plan::lab::space::Levels;
 use plimsoll_stats::comparison::noise_floor;
@@ -43,15 +43,8 @@ pub struct FoundTune {
     /// What is left of it without what brings nothing, and that against today's configuration.
     pub rest: Option<(Levels, Option<Estimate>)>,
     /// What is kept of it against today's configuration under other loads.
-    pub elsewhere: Vec<FoundElsewhere>,
+    pub elsewhere: Vec<TuneElsewhere>,
     pub conclusion: TuneConclusion,
-}
-
-/// What is kept of the winner under another load.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FoundElsewhere {
-    pub load: String,
-    pub change: Option<Estimate>,
 }
 
 pub(super) fn found(of: &TuneSchedule) -> FoundTune {
@@ -89,10 +82,10 @@ pub(super) fn found(of: &TuneSchedule) -> FoundTune {
     }
 }
 
-fn elsewhere(of: &TuneSchedule) -> Vec<FoundElsewhere> {
+fn elsewhere(of: &TuneSchedule) -> Vec<TuneElsewhere> {
     let looked_at = |(place, load): (usize, OtherLoad)| {
         let part = Part::Elsewhere(place);
-        of.part(part).map(|_| FoundElsewhere { load: load.name, change: of.gain(part) })
+        of.part(part).map(|_| TuneElsewhere { load: load.name, change: of.gain(part) })
     };
     of.other_loads().into_iter().enumerate().filter_map(looked_at).collect()
 }

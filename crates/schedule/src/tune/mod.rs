@@ -18,7 +18,7 @@ use crate::draw;
 use crate::quantity::deciding;
 use crate::stage::{Amount, Stage, UnplacedTrial};
 use crate::trial::EndedTrial;
-pub use found::{FoundElsewhere, FoundTune, TriedConfiguration, Worth};
+pub use found::{FoundTune, TriedConfiguration, Worth};
 pub use interaction::FoundInteraction;
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::number::counted;

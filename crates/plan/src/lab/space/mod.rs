@@ -96,17 +96,16 @@ impl Dimension {
 
     /// What it is today, set or not.
     pub fn todays(&self) -> Option<String> {
-        self.written.clone().or_else(|| match self.today {
-            SettingLevel::At(share) => Some(self.range.as_ref()?.text(share)),
-            SettingLevel::Word(place) => self.words.get(place).cloned(),
-            SettingLevel::Idle => None,
-        })
+        self.written.clone().or_else(|| self.shown(self.today))
     }
 
     /// As a server takes it; none where nothing is set.
     pub fn text(&self, level: SettingLevel) -> Option<String> {
+        if level == self.today { self.written.clone() } else { self.shown(level) }
+    }
+
+    fn shown(&self, level: SettingLevel) -> Option<String> {
         match level {
-            level if level == self.today => self.written.clone(),
             SettingLevel::At(share) => Some(self.range.as_ref()?.text(share)),
             SettingLevel::Word(place) => self.words.get(place).cloned(),
             SettingLevel::Idle => None,
