@@ -59,7 +59,7 @@ test: ## the checks (format, clippy, layers, sizes …) and every test, in minut
 
 # Tests of the command line that judge what a machine does: nothing else runs meanwhile.
 TIMED := bottlenecks:: bottlenecks_storage:: compare:: interruptions:: lab_truths:: network_storage:: quickstart:: quiet:: \
-	recovery_takes_longer storage_truths::
+	makes_it_swap recovery_takes_longer storage_truths::
 # Those that build lanes, which one test does at a time: the rest runs beside them.
 LANES := every_plan:: lanes::
 

@@ -28,6 +28,7 @@ pub mod trial;
 mod unfinished;
 
 pub use error::AnalysisError;
+pub use plan::summary_of;
 pub use reach::reach;
 pub use recorded::recorded;
 pub use repeat::ParametersOf;

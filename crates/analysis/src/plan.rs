@@ -60,10 +60,10 @@ pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
     (found, trials)
 }
 
-/// What the lab says of its trials, or what they say where it has no summary.
+/// What the lab says of its trials, or what they say where it has no summary, or goes on.
 pub fn summary_of(view: &RecordingView, plan: &LabPlan) -> LabSummary {
     let from_trials = || summed_up(view, plan, &prospects(view), &replay::ended(view, plan));
-    view.lab.clone().unwrap_or_else(from_trials)
+    view.lab.clone().filter(|_| !view.being_written).unwrap_or_else(from_trials)
 }
 
 fn summed_up(view: &RecordingView, plan: &LabPlan, prospects: &Prospects, ended: &[EndedTrial]) -> LabSummary {

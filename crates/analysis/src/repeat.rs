@@ -27,6 +27,7 @@ pub fn run(plan: &RunPlan, is_quickstart: bool, parameters_of: ParametersOf) -> 
         option("server", plan.target.strip_prefix("private:").unwrap_or("auto").to_owned());
     } else {
         option("target", plan.target.clone());
+        plan.database.iter().for_each(|database| option("database", database.clone()));
     }
     option("connections", connections);
     if !rates.is_empty() {
@@ -140,7 +141,8 @@ fn crash(plan: &LabPlan, rules: &CrashRules, variant: &Variant) -> String {
 
 /// Of `plimsoll tune`.
 fn tune(plan: &LabPlan, rules: &TuneRules, variant: &Variant) -> String {
-    let mut own = vec![("time", format!("{}s", rules.seconds)), ("objective", rules.objective.name().to_owned())];
+    let asked = (rules.seconds + rules.looked_seconds).round();
+    let mut own = vec![("time", format!("{asked}s")), ("objective", rules.objective.name().to_owned())];
     own.extend(rules.keep.iter().map(|keep| ("keep", keep.text.clone())));
     own.extend(rules.recovery_seconds.map(|seconds| ("recovery", format!("{seconds}s"))));
     own.push(("decide", format!("{}%", tick(100.0 * rules.decide))));
@@ -257,6 +259,7 @@ mod tests {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into(),
             target: target.to_owned(),
+            database: None,
             points: [1, 8].map(|connections| LoadPoint { connections, rate: None }).to_vec(),
             arrivals: ArrivalSpread::Poisson,
             warmup_seconds: 2.0,
@@ -295,11 +298,16 @@ mod tests {
             "plimsoll run oltp_read_write --target 'mysql://u@h/db?socket=/tmp/my sock' --connections 1,8 --warmup 2s \
              --time 10s --protocol prepared --seed 7 --table-size 100 --tables 4"
         );
-        let odd =
-            RunPlan { rounds: 3, outage_limit_seconds: 5.0, ignore_errors: vec![1062, 1213], ..plan("private:mysql") };
+        let odd = RunPlan {
+            database: Some("orders".to_owned()),
+            rounds: 3,
+            outage_limit_seconds: 5.0,
+            ignore_errors: vec![1062, 1213],
+            ..plan("private:mysql")
+        };
         let line = of(&odd, false);
         assert!(
-            line.starts_with("plimsoll run ")
+            line.starts_with("plimsoll run oltp_read_write --target private:mysql --database orders ")
                 && line.contains("--time 10s --rounds 3 ")
                 && line.contains("--outage-limit 5s --ignore-errors 1062,1213"),
             "{line}"
@@ -337,17 +345,18 @@ mod tests {
         for evil in EVIL {
             let mut of_run = plan(evil);
             of_run.protocol = evil.to_owned();
+            of_run.database = Some(evil.to_owned());
             of_run.params.insert("mysql_storage_engine".to_owned(), evil.to_owned());
             let expected = |name: &str| match evil.starts_with('-') {
                 true => vec![format!("--{name}={evil}")],
                 false => vec![format!("--{name}"), evil.to_owned()],
             };
             let found = words(&of(&of_run, false));
-            for name in ["target", "protocol", "mysql-storage-engine"] {
+            for name in ["target", "database", "protocol", "mysql-storage-engine"] {
                 assert!(found.windows(expected(name).len()).any(|words| words == expected(name)), "{name}: {found:?}");
             }
             let options = found.iter().filter(|word| word.starts_with("--")).count();
-            assert_eq!(options, 9, "nothing else is an option: {found:?}");
+            assert_eq!(options, 10, "nothing else is an option: {found:?}");
             let of_io = StoragePlan {
                 directory: evil.into(),
                 suite: evil.to_owned(),

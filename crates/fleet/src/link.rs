@@ -25,6 +25,8 @@ use tokio::time::{sleep, timeout};
 
 /// A broker answers within this time, or is not there.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// An attempt at a connection that takes longer is made again: who is silent for 5 s is lost.
+const CONNECTED_WITHIN: Duration = Duration::from_secs(2);
 /// What is not acknowledged by then is sent again, under the same id.
 const STORED_WITHIN: Duration = Duration::from_secs(1);
 /// Between two attempts.
@@ -359,7 +361,9 @@ fn options(
     let mut options = ConnectOptions::new()
         .name(format!("plimsoll {who}"))
         .custom_inbox_prefix(subject::inbox(who))
-        .connection_timeout(PATIENCE)
+        .connection_timeout(CONNECTED_WITHIN)
+        // It may have addresses that cannot be reached from here.
+        .ignore_discovered_servers()
         .require_tls(address.is_encrypted())
         .reconnect_delay_callback(|_| AGAIN)
         .event_callback(move |event| {

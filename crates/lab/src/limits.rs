@@ -63,6 +63,7 @@ mod tests {
             workload: "oltp_read_write".into(),
             params: BTreeMap::new(),
             target: "private".into(),
+            database: None,
             points: vec![LoadPoint { connections, rate: None }],
             arrivals: ArrivalSpread::Poisson,
             warmup_seconds: 0.0,

@@ -236,6 +236,7 @@ impl Server {
             workload: workload.to_owned(),
             params: parameters(rows).into_iter().collect(),
             target: self.target.describe().to_owned(),
+            database: None,
             points: LoadPoint::cross(sessions, &[]),
             arrivals: ArrivalSpread::Poisson,
             warmup_seconds,

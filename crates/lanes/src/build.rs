@@ -50,7 +50,8 @@ pub fn ready(site: &Site, spec: &Spec, asked: Option<u64>, home: &Path) -> Resul
     size(spec, asked, home)
 }
 
-fn size(spec: &Spec, asked: Option<u64>, home: &Path) -> Result<u64, LaneError> {
+/// Of its image or its tmpfs, bytes; 0 if it has none.
+pub(super) fn size(spec: &Spec, asked: Option<u64>, home: &Path) -> Result<u64, LaneError> {
     let name = spec.name();
     if matches!(spec.kind, FileSystem::Root | FileSystem::Overlay) || spec.nbd.is_some() {
         return match asked {
@@ -72,7 +73,7 @@ fn size(spec: &Spec, asked: Option<u64>, home: &Path) -> Result<u64, LaneError> 
     Ok(bytes)
 }
 
-fn free_bytes(directory: &Path) -> Result<u64, LaneError> {
+pub(super) fn free_bytes(directory: &Path) -> Result<u64, LaneError> {
     let facts = statvfs(directory).during("read the free space of", directory)?;
     Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
 }

@@ -175,6 +175,20 @@ impl Lanes {
         listed.collect()
     }
 
+    /// Bytes that there are for data on a lane: what is free on one that is up, else the size that it would be built with.
+    ///
+    /// # Errors
+    /// [`LaneError::Refused`] if there is no room for it; [`LaneError::Io`] if that cannot be read.
+    pub fn room(&self, spec: &Spec) -> Result<u64, LaneError> {
+        if let LaneState::Up(lane) = journal::state(&Site::of(&self.root, spec))? {
+            return build::free_bytes(&lane.directory);
+        }
+        match build::size(spec, None, &self.home)? {
+            0 => build::free_bytes(&self.home),
+            bytes => Ok(bytes),
+        }
+    }
+
     /// Builds a lane, sparse and of `bytes` if its kind has a size, and checks it on request. If anything fails, all
     /// steps are undone.
     ///

@@ -10,8 +10,10 @@ use crate::shown::{LiveSample, ShownState, Watched};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
-use plimsoll_model::layout::escape;
+use plimsoll_model::lab::LabSummary;
+use plimsoll_model::layout::{escape, escape_tied};
 use plimsoll_model::number::{NOTHING, counted, duration, number, short};
+use plimsoll_report::lab::tuned;
 use serde_json::{Map, Value};
 use std::convert::Infallible;
 use tokio::sync::OwnedSemaphorePermit;
@@ -53,12 +55,16 @@ pub fn events(watched: Watched, place: OwnedSemaphorePermit) -> Response {
 
 /// The state of a recording at `now`.
 pub fn shown(follower: &Follower, now: Timestamp) -> ShownState {
+    // Each trial of a search is another server: its own figure says more than a row for each.
+    let search = search(follower);
+    let is_search = !search.is_empty();
     let parts = vec![
         ("state", state(follower, now)),
-        ("plan", plan::whole(follower)),
+        ("plan", if is_search { String::new() } else { plan::whole(follower) }),
+        ("search", search),
         ("charts", charts(follower)),
         ("agents", agents::table(follower)),
-        ("results", results(follower)),
+        ("results", if is_search { String::new() } else { results(follower) }),
         ("next", next(follower)),
         ("troubles", troubles(follower)),
     ];
@@ -151,6 +157,16 @@ fn progress(follower: &Follower) -> String {
         ),
         _ => String::new(),
     }
+}
+
+/// A search, as its report shows it.
+fn search(follower: &Follower) -> String {
+    let of = |summary: &LabSummary| {
+        let section = tuned::section(summary.tune.as_ref()?)?;
+        let headline = escape_tied(&summary.headline);
+        Some(format!("<p class=\"answer\">{headline}</p>\n{}", plimsoll_render::section(&section)))
+    };
+    follower.search.as_ref().and_then(of).unwrap_or_default()
 }
 
 fn charts(follower: &Follower) -> String {

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct TuneSummary {
     pub variant: String,
     pub metric: Metric,
+    /// The limit within which more was to be carried, if that was the objective: `p99 < 20ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_within: Option<String>,
     pub conclusion: TuneConclusion,
     /// A smaller gain, as a share, is none.
     pub decide: f64,
@@ -23,11 +26,22 @@ pub struct TuneSummary {
     pub tried: Vec<TriedSettings>,
     /// By how much the best beats today's configuration, as far as the search alone tells: a share.
     pub believed: Option<f64>,
-    /// The best against today's configuration on data that the search has not seen, as a share.
+    /// The best against today's configuration when it was measured again, as a share.
     pub confirmed: Option<Estimate>,
+    /// Rounds of that, and in how many of them the best failed or missed what has to hold.
+    #[serde(default)]
+    pub confirming: usize,
+    #[serde(default)]
+    pub missed: usize,
+    /// Today's configuration itself misses what has to hold.
+    #[serde(default)]
+    pub misses_today: bool,
+    /// Confirmed on the data of the search, under another load: they are a dataset of the plan's.
+    #[serde(default)]
+    pub is_same_data: bool,
     /// The settings of the best that differ from today's.
     pub found: Vec<FoundSetting>,
-    /// Those that are kept, together against today's configuration; none if all are, or if there was no time.
+    /// Those that are kept, together against today's configuration; none if all are.
     pub kept: Option<Estimate>,
     /// The best against today's configuration under other loads, as far as there was time.
     #[serde(default)]
@@ -62,18 +76,31 @@ pub struct SettingInteraction {
 }
 
 impl TuneSummary {
-    /// What is kept against today's configuration, or all that was found if nothing else was measured.
+    /// What is kept against today's configuration, or all that was found if nothing was dropped.
     pub fn shown_gain(&self) -> Option<&Estimate> {
         self.kept.as_ref().or(self.confirmed.as_ref())
     }
 
-    /// The settings of the best without those that were not shown to bring anything.
+    /// What was tried beside today's configuration, and by how much it was better: the best first.
+    pub fn best(&self) -> impl Iterator<Item = (&TriedSettings, f64)> {
+        let others = self.tried.iter().filter(|tried| !tried.changed.is_empty());
+        let mut gains: Vec<_> = others.filter_map(|tried| Some((tried, tried.gain?))).collect();
+        gains.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        gains.into_iter()
+    }
+
+    /// On what the best was measured again.
+    pub fn on_what(&self) -> &'static str {
+        if self.is_same_data { "under another load" } else { "on other data" }
+    }
+
+    /// The settings of the best without those that were dropped.
     pub fn kept_settings(&self) -> Vec<&FoundSetting> {
         self.found.iter().filter(|setting| setting.is_kept).collect()
     }
 
     /// What the settings of the best bring, each for itself, put together; none unless each was measured. The interval is as wide
-    /// as those of the settings together, so that nothing is assumed of how they hang together.
+    /// as those of the settings together, so that nothing is assumed of how they interact.
     pub fn sum_of_worths(&self) -> Option<Estimate> {
         let worths: Vec<&Estimate> = self.found.iter().map(|setting| setting.worth.as_ref()).collect::<Option<_>>()?;
         let ends: Vec<(f64, f64)> = worths.iter().map(|worth| worth.interval()).collect::<Option<_>>()?;
@@ -144,9 +171,10 @@ pub struct TriedSettings {
     pub label: String,
     /// What differs from today's configuration.
     pub changed: Vec<(String, String)>,
-    /// Against the mean of today's configuration, as a share that is above 0 if it is better; none if it came to no good end.
+    /// Against the mean of today's configuration, as a share that is above 0 if it is better; none if it failed, or missed what
+    /// has to hold.
     pub gain: Option<f64>,
-    /// Why it came to none.
+    /// Why it failed.
     pub why: Option<String>,
 }
 

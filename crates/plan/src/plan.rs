@@ -38,6 +38,9 @@ pub struct RunPlan {
     pub workload: String,
     pub params: BTreeMap<String, String>,
     pub target: String,
+    /// Instead of the target's; `null` if it is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<String>,
     pub points: Vec<LoadPoint>,
     pub arrivals: ArrivalSpread,
     pub warmup_seconds: f64,

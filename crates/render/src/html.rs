@@ -88,7 +88,8 @@ fn caveats_link(document: &Document) -> Option<String> {
     Some(format!("<a href=\"#{}\">{told}</a>", escape(&inside(section))))
 }
 
-fn section(section: &Section) -> String {
+/// One section, opened, for use in other pages.
+pub fn section(section: &Section) -> String {
     format!(
         "<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n",
         escape(&section.id),

@@ -12,7 +12,7 @@ pub mod script;
 mod svg;
 
 use html::Fold;
-pub use html::{STYLE, fragment};
+pub use html::{STYLE, fragment, section};
 
 use plimsoll_model::layout::clean;
 use plimsoll_report::document::Document;

@@ -14,7 +14,9 @@ pub fn reached_ms(point: &Point, objective: &Objective) -> Option<f64> {
     let late = point.counts.dropped.saturating_add(point.counts.failed) as f64;
     let ended = point.transactions.saturating_add(point.rollbacks) as f64;
     let share = objective.quantile * (ended + late) / ended;
-    let responses = point.response_ms.filter(|_| point.transactions > 0)?;
+    // A closed loop has no due times.
+    let responses = point.response_ms.or(point.load.rate.is_none().then_some(point.latency_ms));
+    let responses = responses.filter(|_| point.transactions > 0)?;
     percentile(&responses, share)
 }
 
@@ -44,6 +46,7 @@ fn percentile(responses: &LatencyMs, wanted: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::LoadPoint;
     use plimsoll_model::summary::Counts;
 
     fn objective(quantile: f64, limit_ms: f64) -> Objective {
@@ -83,6 +86,16 @@ mod tests {
         assert_eq!(judge(&point(21, 0), &objective(0.99, 22.0)), SearchOutcome::Missed);
         assert_eq!(judge(&point(10, 11), &objective(0.99, 22.0)), SearchOutcome::Missed);
         assert_eq!(judge(&point(1, 0), &objective(0.99, 20.0)), SearchOutcome::Missed);
+    }
+
+    #[test]
+    fn a_closed_loop_has_no_due_times() {
+        let latency_ms = point(0, 0).response_ms.unwrap();
+        let closed = Point { response_ms: None, latency_ms, ..point(0, 0) };
+        assert_eq!(judge(&closed, &objective(0.99, 20.0)), SearchOutcome::Kept);
+        assert_eq!(judge(&closed, &objective(0.99, 19.99)), SearchOutcome::Missed);
+        let open = Point { load: LoadPoint { connections: 8, rate: Some(100.0) }, ..closed };
+        assert_eq!(judge(&open, &objective(0.99, 20.0)), SearchOutcome::Missed, "nothing was answered");
     }
 
     #[test]

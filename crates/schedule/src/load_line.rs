@@ -260,6 +260,6 @@ fn calibrated(measured: Option<&Point>, failure: Option<&str>) -> State {
 }
 
 /// The rate as it is shown: a label with twelve digits helps nobody.
-fn three_digits(rate: f64) -> f64 {
+pub(crate) fn three_digits(rate: f64) -> f64 {
     format!("{rate:.2e}").parse().unwrap_or(rate)
 }

@@ -18,6 +18,7 @@ pub fn plan(request: &TestRequest, spec: &RunSpec, target: String) -> RunPlan {
         workload: line.test.clone().unwrap_or_default(),
         params: own.typed().chain(options.typed()).filter(is_open).collect(),
         target,
+        database: None,
         points: vec![LoadPoint {
             connections: general.threads,
             rate: Some(general.rate as f64).filter(|rate| *rate > 0.0),

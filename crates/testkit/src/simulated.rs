@@ -93,6 +93,7 @@ pub fn run_plan(points: &[LoadPoint]) -> RunPlan {
         workload: "oltp_read_write".to_owned(),
         params: BTreeMap::new(),
         target: "private".to_owned(),
+        database: None,
         points: points.to_vec(),
         arrivals: ArrivalSpread::Poisson,
         warmup_seconds: 0.0,

@@ -6,7 +6,7 @@
 use plimsoll_load::seed::Rng;
 use plimsoll_plan::lab::space::{Dimension, Levels, Need, NeededLevel, SearchSpace, SettingLevel, ValueRange};
 
-/// What levels bring; none where the server does not come up, or the trial comes to no good end.
+/// What levels bring; none where the server does not come up, or the trial fails.
 type Brings = Box<dyn Fn(&[SettingLevel]) -> Option<f64>>;
 
 pub struct Surface {
@@ -273,7 +273,7 @@ fn made_of_many(name: &str, draw: &mut Draw) -> (SearchSpace, Brings) {
             };
             (space(MIXED, 0.5), Box::new(brings))
         }
-        // A third of all configurations comes to no good end.
+        // A third of all configurations fails.
         "failures" => {
             let tops = [0; 3].map(|_| draw.between(0.35, 0.65));
             let brings = move |levels: &[SettingLevel]| {

@@ -5,6 +5,8 @@ use crate::surfaces::Surface;
 use plimsoll_load::seed::Rng;
 use plimsoll_model::lab::{PhaseSpan, TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
+use plimsoll_model::tune::{FoundSetting, SettingLeftOut, TriedSettings, TuneConclusion, TuneSummary};
+use plimsoll_model::{Estimate, Metric};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::TrialPlan;
 use plimsoll_plan::lab::TuneRules;
@@ -16,6 +18,7 @@ use plimsoll_plan::lab::tune::{TuneObjective, TuneSampler};
 pub fn tune_plan(space: &SearchSpace, trials: f64, seed: u64) -> LabPlan {
     let rules = TuneRules {
         seconds: trials,
+        looked_seconds: 0.0,
         objective: TuneObjective::Nopm,
         keep: None,
         recovery_seconds: None,
@@ -56,4 +59,58 @@ fn normal(surface: &Surface, seed: u64, index: u32) -> f64 {
 /// The same for somebody who tries levels in an order of his own: the logarithm of what is measured; none of what does not run.
 pub fn measured_value(surface: &Surface, levels: &Levels, noise: f64, seed: u64, number: u32) -> Option<f64> {
     Some(surface.truth(levels)? + noise * normal(surface, seed, number))
+}
+
+/// A search that found two settings, of which one brings something: it believed 50 %, 45 % were confirmed, and 38 % of what was
+/// kept. Two of its trials failed.
+pub fn tune_summary() -> TuneSummary {
+    TuneSummary {
+        variant: "base".to_owned(),
+        metric: Metric::TransactionsPerSecond,
+        line_within: None,
+        conclusion: TuneConclusion::Confirmed,
+        decide: 0.03,
+        floor: None,
+        searched: Vec::new(),
+        left_out: vec![SettingLeftOut { name: "x".to_owned(), why: "others come first".to_owned() }],
+        tried: vec![
+            tried_settings("today", &[], Ok(0.1)),
+            tried_settings("1", &["a", "b"], Err("it did not start\nand more")),
+            tried_settings("2", &["a"], Err("it did not start")),
+        ],
+        believed: Some(0.5),
+        confirmed: Some(half_known(0.45, 0.08)),
+        confirming: 6,
+        missed: 0,
+        misses_today: false,
+        is_same_data: false,
+        found: vec![
+            found_setting("a", Some(half_known(0.2, 0.05)), true),
+            found_setting("b", Some(half_known(0.01, 0.03)), false),
+        ],
+        kept: Some(half_known(0.38, 0.07)),
+        elsewhere: Vec::new(),
+        interaction: None,
+    }
+}
+
+/// A number whose interval reaches this far on both sides.
+pub fn half_known(value: f64, half: f64) -> Estimate {
+    Estimate::new(value, (value - half, value + half), 0.95, 8.0, "pairs".to_owned())
+}
+
+/// A setting of the best configuration, and what it brings.
+pub fn found_setting(name: &str, worth: Option<Estimate>, is_kept: bool) -> FoundSetting {
+    let (name, value) = (name.to_owned(), "1".to_owned());
+    FoundSetting { name, value, today: None, worth, is_kept, costs: Default::default() }
+}
+
+/// A trial of a search that changed these settings, with its gain or why it failed.
+pub fn tried_settings(label: &str, changed: &[&str], gain: Result<f64, &str>) -> TriedSettings {
+    TriedSettings {
+        label: label.to_owned(),
+        changed: changed.iter().map(|name| ((*name).to_owned(), "9".to_owned())).collect(),
+        gain: gain.ok(),
+        why: gain.err().map(str::to_owned),
+    }
 }

@@ -118,7 +118,7 @@ impl<'a> Machine<'a> {
     }
 
     fn check_variant(&mut self, plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
-        work::check(self.home, variant)?;
+        work::check(self.home, plan, variant)?;
         match self.is_dry {
             true => planned_script::of(variant).map(drop)?,
             false => planned_script::check(variant)?,

@@ -50,7 +50,9 @@ pub(super) fn check(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &
     if let (Some((path, place)), Some(build)) = (path, &prepared.build) {
         let asked = Variant { config: prepared.requested.clone(), ..variant.clone() };
         let kept = plan.trials.restore.copies() && !is_stored(&place, build, &asked)?;
-        let is_second = asks_for(plan, FaultKind::Replica) || asks_for(plan, FaultKind::Backup);
+        // What a search finds is confirmed on other data.
+        let is_confirmed = plan.tune.is_some() && variant.workload.dataset.is_none();
+        let is_second = asks_for(plan, FaultKind::Replica) || asks_for(plan, FaultKind::Backup) || is_confirmed;
         let copies = u64::from(kept) + u64::from(is_second);
         has_room(path, copies, left_bytes(&place, plan), variant)?;
     }
@@ -217,7 +219,7 @@ fn directory(path: &Path, key: &str, variant: &Variant) -> Result<(), LabError> 
 }
 
 /// Refuses what would fill the disk, on which `freed` bytes will be freed first. The `copies` of the data, a dataset that
-/// is kept and a replica or an online copy, take room too, unless they share blocks.
+/// is kept and a replica, an online copy or other data, take room too, unless they share blocks.
 fn has_room(path: &Path, copies: u64, freed: u64, variant: &Variant) -> Result<(), LabError> {
     let (Ok(facts), Ok(kind)) = (statvfs(path), statfs(path)) else { return Ok(()) };
     let shares = SHARING.contains(&kind.f_type);

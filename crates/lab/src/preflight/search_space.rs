@@ -5,6 +5,8 @@ use super::{Machine, Prepared, settings_anywhere};
 use crate::error::{LabError, refused};
 use plimsoll_host::facts;
 use plimsoll_host::sample::disk_free;
+use plimsoll_lanes::Lanes;
+use plimsoll_lanes::spec::Spec;
 use plimsoll_model::number::{duration, short};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::Release;
@@ -14,6 +16,7 @@ use plimsoll_plan::lab::space::build::{SpaceHost, TodaysServer, space};
 use plimsoll_plan::lab::tune::arms::arms;
 use plimsoll_plan::lab::{Setting, Storage, TuneRules, Variant, Where};
 use plimsoll_server::{baseline, confine};
+use std::path::Path;
 
 impl Machine<'_> {
     /// The same plan with the space of its search, if it has one that is not known yet. A dry run that may not look at the
@@ -49,13 +52,14 @@ impl Machine<'_> {
         Ok(LabPlan { tune: Some(TuneRules { arms, space: Some(space), ..rules.clone() }), ..plan.clone() })
     }
 
-    /// Bytes that are free where its data will be. The images of lanes are in Plimsoll's home.
+    /// Bytes that are free where its data will be; as many as there may be if that is not known.
     fn free_disk(&self, variant: &Variant) -> u64 {
-        let place = match &variant.storage {
-            Storage::Directory(path) => path,
-            Storage::Home | Storage::Lane(_) => self.home.path(),
+        let free = |place: &Path| place.ancestors().find_map(|place| disk_free(place).ok());
+        let there = match &variant.storage {
+            Storage::Home => free(self.home.path()),
+            Storage::Directory(path) => free(path),
+            Storage::Lane(name) => Spec::parse(name).and_then(|spec| Lanes::of(self.home.path()).room(&spec)).ok(),
         };
-        let there = place.ancestors().find_map(|place| disk_free(place).ok());
         there.unwrap_or(u64::MAX)
     }
 }

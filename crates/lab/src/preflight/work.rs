@@ -4,6 +4,7 @@ use crate::error::LabError;
 use crate::error::refused;
 use crate::storage_plan;
 use plimsoll_host::Home;
+use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Variant, Where};
 use plimsoll_server::snapshot::store;
 use plimsoll_workloads::chosen::ChosenWorkload;
@@ -13,15 +14,14 @@ use std::path::Path;
 const DIRECTORY_BYTES: u64 = 150 << 20;
 
 /// Refuses workloads, parameters and datasets that do not exist.
-pub(super) fn check(home: &Home, variant: &Variant) -> Result<(), LabError> {
+pub(super) fn check(home: &Home, plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
     let Some(chosen) = chosen(variant)? else {
         return storage_plan::plan(variant, 0, Path::new("")).map(|_| ());
     };
-    let open = variant.load.find.is_some() || variant.load.points.iter().any(|point| point.rate.is_some());
     let protocol = variant.load.protocol.as_deref().unwrap_or_else(|| chosen.default_protocol());
     let key = if variant.load.protocol.is_some() { "load.protocol" } else { "load.rate" };
     chosen
-        .goes_with(protocol, open)
+        .goes_with(protocol, plan.is_open_loop(variant))
         .map_err(|error| refused(nearest(variant, &[key, "load", "workload.kind"]), error.to_string()))?;
     tables(variant, &chosen)?;
     dataset(home, variant)

@@ -1,4 +1,4 @@
-//! Ends a trial of a search at once when it does harm, or can come to no good end any more: memory, swap, errors, latency, disk.
+//! Ends a trial of a search at once when it does harm, or cannot succeed any more: memory, swap, errors, latency, disk.
 //! What it says becomes the reason why the trial failed, and counts against the settings that it had.
 
 use plimsoll_host::sample::disk_free;
@@ -38,7 +38,9 @@ pub struct TrialGuard {
 impl TrialGuard {
     /// `memory` is that of the machine, bytes.
     pub fn new(rules: &TuneRules, memory: u64) -> TrialGuard {
-        TrialGuard { keep: rules.keep.clone(), memory, data: None, swapped: 0, failing: 0, hopeless: 0, still: 0 }
+        // A rate at which a limit is missed shows where the line is, and nothing of the settings alone.
+        let keep = rules.keep.clone().filter(|_| rules.line_within().is_none());
+        TrialGuard { keep, memory, data: None, swapped: 0, failing: 0, hopeless: 0, still: 0 }
     }
 
     /// Where the data are from now on.
@@ -95,17 +97,17 @@ impl TrialGuard {
         in_a_row(&mut self.hopeless, is_hopeless && interval.phase == Phase::Measure);
         if self.failing >= SECONDS_FAILING {
             let codes: Vec<String> = interval.errors.keys().map(u16::to_string).collect();
-            return Some(format!("statements failed for {SECONDS_FAILING} s on end: errors {}", codes.join(", ")));
+            return Some(format!("statements failed for {SECONDS_FAILING} s in a row: errors {}", codes.join(", ")));
         }
         if self.still >= SECONDS_HOPELESS {
             return Some(format!("no transaction ended for {SECONDS_HOPELESS} s"));
         }
         let (keep, _) = misses.filter(|_| self.hopeless >= SECONDS_HOPELESS)?;
-        Some(format!("{} was missed by more than a factor of {HOPELESS} for {SECONDS_HOPELESS} s on end", keep.text))
+        Some(format!("{} was missed by more than a factor of {HOPELESS} for {SECONDS_HOPELESS} s in a row", keep.text))
     }
 }
 
-/// Counts seconds on end.
+/// Counts seconds in a row.
 fn in_a_row(count: &mut u32, is_so: bool) {
     *count = if is_so { *count + 1 } else { 0 };
 }

@@ -10,6 +10,8 @@ use crate::catalogue::RecordingTopic;
 use agenda::Agenda;
 pub use agenda::AgendaTrial;
 use jiff::Timestamp;
+use plimsoll_analysis::summary_of;
+use plimsoll_model::lab::LabSummary;
 use plimsoll_model::samples::{AgentSample, Phase};
 use plimsoll_plan::Plan;
 use plimsoll_record::RecordError;
@@ -43,6 +45,10 @@ pub struct Follower {
     left: Option<(f64, f64)>,
     /// What went wrong, the latest last.
     pub troubles: Vec<String>,
+    /// What the trials of a search say together; none before the first has ended, and of anything else.
+    pub search: Option<LabSummary>,
+    /// A trial has ended since, or all of it.
+    is_search_old: bool,
 }
 
 /// The phase under way.
@@ -71,6 +77,8 @@ impl Follower {
             phase: None,
             left: None,
             troubles: Vec::new(),
+            search: None,
+            is_search_old: false,
         }
     }
 
@@ -83,7 +91,10 @@ impl Follower {
             // What cannot be read now may be readable at the next look.
             Err(_) => {}
         }
-        self.entry.being_written = read::is_being_written(&self.entry.directory);
+        let being_written = read::is_being_written(&self.entry.directory);
+        // Its summary is the last thing that is written.
+        self.is_search_old |= being_written != self.entry.being_written;
+        self.entry.being_written = being_written;
         for event in self.events.look::<RecordedEvent>() {
             self.told(&event);
         }
@@ -96,6 +107,18 @@ impl Follower {
         }
         if let Some(trial) = &mut self.trial {
             trial.look(&mut self.series);
+        }
+        if std::mem::take(&mut self.is_search_old) {
+            self.read_search();
+        }
+    }
+
+    /// All of its trials are read again, which is not much: each takes many seconds, and their summary needs all of them.
+    fn read_search(&mut self) {
+        let Some(plan) = self.entry.manifest.plan.lab().filter(|plan| plan.tune.is_some()) else { return };
+        // What cannot be read now may be readable when the next trial has ended.
+        if let Ok(view) = read::open(&self.entry.directory) {
+            self.search = Some(summary_of(&view, plan));
         }
     }
 
@@ -124,7 +147,7 @@ impl Follower {
             Happening::PhaseBegins { phase, .. } => self.phase = Some((*phase, at)),
             Happening::Failed { why, .. } => self.trouble(Some(why)),
             Happening::TrialEnds { why, .. } => {
-                self.phase = None;
+                (self.phase, self.is_search_old) = (None, true);
                 self.trouble(why.as_deref());
             }
             _ => {}

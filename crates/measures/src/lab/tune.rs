@@ -1,6 +1,7 @@
 //! What a search has found, in words.
 
 use super::words::{change, quantity};
+use plimsoll_model::layout::clean;
 use plimsoll_model::number::{counted, percent, signed_percent};
 use plimsoll_model::tune::{
     FoundSetting, SearchedSetting, SettingInteraction, TriedSettings, TuneConclusion, TuneSummary,
@@ -19,6 +20,7 @@ pub fn summary(plan: &LabPlan, found: FoundTune) -> Option<TuneSummary> {
     Some(TuneSummary {
         variant: plan.variants.first()?.name.clone(),
         metric: found.metric,
+        line_within: rules.line_within().map(|keep| keep.text.clone()),
         conclusion: found.conclusion,
         decide: rules.decide,
         floor: found.floor.clone(),
@@ -27,6 +29,10 @@ pub fn summary(plan: &LabPlan, found: FoundTune) -> Option<TuneSummary> {
         tried: found.tried.iter().map(|tried| told(space, tried)).collect(),
         believed: found.winner.as_ref().map(|winner| winner.believed),
         confirmed: found.confirmation.clone(),
+        confirming: found.confirming,
+        missed: found.missed,
+        misses_today: found.misses_today,
+        is_same_data: plan.variants.first()?.workload.dataset.is_some(),
         found: found_settings(space, &found),
         elsewhere: found.elsewhere.clone(),
         interaction: found.winner.as_ref().and_then(|winner| Some(interaction(space, winner.interaction.as_ref()?))),
@@ -85,34 +91,74 @@ fn interaction(space: &SearchSpace, of: &FoundInteraction) -> SettingInteraction
     }
 }
 
-/// `+38.0 % throughput (95 % interval +31.0 % to +45.0 %) on data that the search has not seen; two settings bring it: …`.
+/// `On base +38.0 % (95 % interval +31.0 % to +45.0 %) throughput, confirmed on other data; 2 settings bring it: …`.
 pub fn sentence(tune: &TuneSummary) -> String {
-    let what = quantity(Quantity::Of(tune.metric));
-    let trials = counted(tune.tried.len() as f64, "trial");
+    let what = what(tune);
+    let trials = counted(tune.tried.len() as f64, if tune.line_within.is_some() { "configuration" } else { "trial" });
+    let today = if tune.misses_today { "; today’s configuration misses what has to hold" } else { "" };
     match tune.conclusion {
-        TuneConclusion::Open => format!("The search of {} has not come to its end: {trials} so far", tune.variant),
-        TuneConclusion::Nothing if tune.tried.iter().all(|tried| tried.changed.is_empty()) => format!(
-            "The time of the search of {} was over before anything but today’s configuration was tried; a longer one would tell",
-            tune.variant
-        ),
-        TuneConclusion::Nothing => {
-            format!(
-                "Nothing in {trials} is believed to better {what} of {} by more than {}",
-                tune.variant,
-                percent(tune.decide)
-            )
+        TuneConclusion::Open => {
+            format!("The search of {} has not come to its end: {trials} so far{}{today}", tune.variant, so_far(tune))
         }
-        TuneConclusion::NotConfirmed => {
-            let believed = tune.believed.map(|gain| format!(" of {}", signed_percent(gain))).unwrap_or_default();
-            let shown =
-                tune.confirmed.as_ref().map(|gain| format!(", which shows {}", change(gain))).unwrap_or_default();
+        TuneConclusion::Nothing if tune.tried.iter().all(|tried| tried.changed.is_empty()) => nothing_tried(tune),
+        TuneConclusion::Nothing => {
+            let decide = percent(tune.decide);
             format!(
-                "The gain in {what}{believed} that the search of {} found was not confirmed on other data{shown}",
+                "Nothing in {trials} is believed to improve {what} of {} by more than {decide}{today}",
                 tune.variant
             )
         }
-        TuneConclusion::Confirmed => confirmed(tune, what),
+        TuneConclusion::NotConfirmed => not_confirmed(tune, &what) + today,
+        TuneConclusion::Confirmed => confirmed(tune, &what) + today,
     }
+}
+
+/// What was to become better.
+fn what(tune: &TuneSummary) -> String {
+    let what = quantity(Quantity::Of(tune.metric));
+    tune.line_within.as_ref().map_or_else(|| what.to_owned(), |limit| format!("{what} within {limit}"))
+}
+
+/// The best that a search has seen, as long as not everything of it is known.
+fn so_far(tune: &TuneSummary) -> String {
+    let best = tune.best().next().filter(|(_, gain)| *gain > 0.0);
+    match (tune.shown_gain(), best) {
+        (Some(again), _) => {
+            format!(", and what was found shows {} when it is measured again", change(&natural(tune.metric, again)))
+        }
+        (None, Some((_, gain))) => format!(", the best {}, which is not confirmed", natural_percent(tune.metric, gain)),
+        (None, None) => String::new(),
+    }
+}
+
+/// Nothing but today's configuration.
+fn nothing_tried(tune: &TuneSummary) -> String {
+    let failed = tune.tried.iter().find_map(|tried| tried.why.as_deref()).filter(|_| tune.floor.is_none());
+    match failed {
+        Some(why) => {
+            format!("Today’s configuration of {} fails, so that nothing can be held against it: {why}", tune.variant)
+        }
+        None => format!(
+            "The time of the search of {} was over before anything but today’s configuration was tried; a longer one would tell",
+            tune.variant
+        ),
+    }
+}
+
+fn not_confirmed(tune: &TuneSummary, what: &str) -> String {
+    let believed = tune.believed.map(|gain| natural_percent(tune.metric, gain)).unwrap_or_default();
+    let why = match (tune.missed, &tune.confirmed) {
+        (1.., _) => {
+            format!("it failed or missed what has to hold in {} of {} rounds", tune.missed, tune.confirming)
+        }
+        (0, Some(gain)) => format!("it shows {}", change(&natural(tune.metric, gain))),
+        (0, None) => "none of its trials could be measured".to_owned(),
+    };
+    format!(
+        "What the search of {} found, believed to bring {believed} {what}, was not confirmed {}: {why}",
+        tune.variant,
+        tune.on_what()
+    )
 }
 
 fn confirmed(tune: &TuneSummary, what: &str) -> String {
@@ -122,16 +168,29 @@ fn confirmed(tune: &TuneSummary, what: &str) -> String {
     };
     let gain = tune.shown_gain().map(|gain| change(&natural(tune.metric, gain))).unwrap_or_default();
     let kept = tune.kept_settings();
-    let is_known = kept.len() == 1 || kept.iter().any(|setting| setting.worth.is_some());
-    let bring = match (is_known, kept.len()) {
+    let is_shown = |setting: &&FoundSetting| {
+        setting.worth.as_ref().and_then(|worth| worth.interval()).is_some_and(|(low, _)| low > 0.0)
+    };
+    let bring = match (kept.iter().all(is_shown) || kept.len() == 1, kept.len()) {
         (true, 1) => format!("one setting brings it: {}", listed(kept)),
         (true, several) => format!("{several} settings bring it: {}", listed(kept)),
         (false, several) => format!(
-            "which of its {several} settings bring it was not measured, a longer time would tell: {}",
+            "which of its {several} settings bring it is not known, a longer search might show it: {}",
             listed(kept)
         ),
     };
-    format!("On {} {gain} {what}, confirmed on other data; {bring}; {}", tune.variant, costs_in_words(tune))
+    let on = tune.on_what();
+    format!("On {} {gain} {what}, confirmed {on}; {bring}; {}", tune.variant, costs_in_words(tune))
+}
+
+/// The same of a number without an interval: `−37.5 %` of a gain of 60 % where less is better.
+fn natural_percent(metric: Metric, gain: f64) -> String {
+    signed_percent(if metric.more_is_better() { gain } else { fall(gain) })
+}
+
+/// What of a time or a cost is left less, where it is better by a share.
+fn fall(gain: f64) -> f64 {
+    1.0 / (1.0 + gain) - 1.0
 }
 
 /// A gain as the change of what was measured: of times and costs, a gain is a fall.
@@ -139,7 +198,6 @@ fn natural(metric: Metric, gain: &Estimate) -> Estimate {
     if metric.more_is_better() {
         return gain.clone();
     }
-    let fall = |gain: f64| 1.0 / (1.0 + gain) - 1.0;
     Estimate { value: fall(gain.value), low: gain.high.map(fall), high: gain.low.map(fall), ..gain.clone() }
 }
 
@@ -159,10 +217,10 @@ fn costs_in_words(tune: &TuneSummary) -> String {
 /// unless it was confirmed.
 pub fn option_file(tune: &TuneSummary, about: &str) -> Option<String> {
     let gain = tune.shown_gain().filter(|_| tune.conclusion == TuneConclusion::Confirmed)?;
-    let what = quantity(Quantity::Of(tune.metric));
+    let what = what(tune);
     let mut lines = vec![
-        format!("# {about}"),
-        format!("# all of it together: {} {what}, confirmed on other data", change(&natural(tune.metric, gain))),
+        format!("# {}", clean(about)),
+        format!("# all of it together: {} {what}, confirmed {}", change(&natural(tune.metric, gain)), tune.on_what()),
         "[mysqld]".to_owned(),
     ];
     for setting in tune.kept_settings() {

@@ -2,10 +2,13 @@
 
 use super::*;
 use plimsoll_model::Class;
+use plimsoll_model::summary::Point;
 use plimsoll_model::tune::TuneConclusion;
 use plimsoll_plan::knowledge::{Release, classes};
+use plimsoll_plan::lab::Objective;
+use plimsoll_plan::lab::space::SettingLevel;
 use plimsoll_plan::lab::space::build::{AskedSettings, SpaceHost, TodaysServer, space};
-use plimsoll_plan::lab::tune::{TuneArm, TuneSampler};
+use plimsoll_plan::lab::tune::{TuneArm, TuneObjective, TuneSampler};
 use plimsoll_schedule::tune::FoundTune;
 use plimsoll_testkit::surfaces::{FLAT, SURFACES, Surface};
 use plimsoll_testkit::tuned::{levels_of, measured, tune_plan};
@@ -109,6 +112,91 @@ fn configurations_may_be_drawn_instead() {
     }
     let (all, found) = searched(&surface, &plan, 0.02, 1);
     assert_eq!(found.conclusion, TuneConclusion::Confirmed);
+    assert_resumable(&plan, &Prospects::new(), &all);
+}
+
+/// A search of so many trials that has to keep a limit.
+fn within_a_limit(surface: &Surface, objective: TuneObjective, trials: f64) -> LabPlan {
+    let mut plan = tune_plan(&surface.space, trials, 1);
+    if let Some(rules) = &mut plan.tune {
+        let keep = Objective { text: "p99 < 20ms".to_owned(), quantile: 0.99, limit_ms: 20.0 };
+        (rules.objective, rules.keep) = (objective, Some(keep));
+    }
+    plan
+}
+
+#[test]
+fn what_misses_its_limit_is_not_found() {
+    let surface = Surface::new("saturating", 1);
+    let plan = within_a_limit(&surface, TuneObjective::Nopm, TRIALS);
+    let is_slow = |levels: &[SettingLevel]| matches!(levels[0], SettingLevel::At(share) if share > 0.5);
+    let all = run(&plan, &Prospects::new(), |trial| {
+        let mut outcome = measured(&surface, trial, 0.02, 1);
+        if let Some(point) = outcome.point.as_mut().filter(|_| is_slow(&levels_of(&surface.space, trial))) {
+            point.latency_ms.p99 = Some(50.0);
+        }
+        outcome
+    });
+    let found = found(&plan, &all);
+    assert_eq!(found.conclusion, TuneConclusion::Confirmed);
+    assert!(!is_slow(&found.winner.expect("a winner").levels));
+    let slow = found.tried.iter().filter(|tried| is_slow(&tried.levels));
+    assert!(slow.clone().count() > 0 && slow.into_iter().all(|tried| tried.gain.is_none()));
+}
+
+/// With these times at the 99th percentile for the trials of some labels.
+fn slow_in(surface: &Surface, plan: &LabPlan, is_slow: impl Fn(&str) -> bool) -> FoundTune {
+    let all = run(plan, &Prospects::new(), |trial| {
+        let mut outcome = measured(surface, trial, 0.02, 1);
+        if let Some(point) = outcome.point.as_mut().filter(|_| is_slow(&trial.label)) {
+            point.latency_ms.p99 = Some(50.0);
+        }
+        outcome
+    });
+    found(plan, &all)
+}
+
+#[test]
+fn what_misses_its_limit_when_it_is_measured_again_is_not_confirmed() {
+    let surface = Surface::new("saturating", 1);
+    let plan = within_a_limit(&surface, TuneObjective::Nopm, TRIALS);
+    let found = slow_in(&surface, &plan, |label| label.ends_with("/confirmation/found"));
+    assert_eq!((found.conclusion, found.missed, found.confirming), (TuneConclusion::NotConfirmed, 1, 1), "at once");
+    assert!(!found.misses_today);
+}
+
+#[test]
+fn a_server_that_misses_its_limit_today_is_still_what_others_are_held_against() {
+    let surface = Surface::new("saturating", 1);
+    let plan = within_a_limit(&surface, TuneObjective::Nopm, TRIALS);
+    let found = slow_in(&surface, &plan, |label| label.ends_with("/today"));
+    assert_eq!((found.conclusion, found.misses_today), (TuneConclusion::Confirmed, true));
+    assert!(found.tried.iter().all(|tried| tried.gain.is_some_and(|gain| gain.abs() < 2.0)), "{:?}", found.tried);
+}
+
+#[test]
+fn more_may_be_carried_within_a_limit() {
+    let surface = Surface::new("peaks", 1);
+    let plan = within_a_limit(&surface, TuneObjective::LoadLine, 6.0 * TRIALS);
+    let all = run(&plan, &Prospects::new(), |trial| {
+        let mut outcome = measured(&surface, trial, 0.02, 1);
+        // What it reaches as fast as it can is beyond what it carries within the limit.
+        if let (Some(point), Some(rate)) = (&mut outcome.point, trial.point.rate) {
+            let carries = 0.8 * point.transactions_per_second.expect("measured");
+            let p99 = Some(if rate <= carries { 10.0 } else { 50.0 });
+            let response_ms = Some(LatencyMs { p99, ..LatencyMs::default() });
+            *point = Point { transactions_per_second: Some(rate), response_ms, load: trial.point, ..point.clone() };
+        }
+        outcome
+    });
+    let closed = all.iter().filter(|ended| ended.trial.point.rate.is_none());
+    assert_eq!(closed.count(), 1, "one trial shows what the server can do at all");
+    let found = found(&plan, &all);
+    assert_eq!(found.conclusion, TuneConclusion::Confirmed);
+    let (brings, best) = (truth(&surface, &found), surface.best.exp_m1());
+    assert!(brings > 0.7 * best, "{brings} of {best}");
+    let (low, high) = found.confirmation.as_ref().and_then(|gain| gain.interval()).expect("an interval");
+    assert!(low - 0.05 < brings && brings < high + 0.05, "{brings} in {low} to {high}");
     assert_resumable(&plan, &Prospects::new(), &all);
 }
 

@@ -72,7 +72,16 @@ const FEWEST_TUNE_TRIALS: f64 = 15.0;
 impl LabPlan {
     /// What a search takes at least, seconds: less would not do more than look at today's configuration.
     pub fn least_tune_seconds(&self) -> f64 {
-        FEWEST_TUNE_TRIALS * (self.trials.about_warm_up() + self.trials.about_measured())
+        let each = self.tune.as_ref().map_or(1.0, TuneRules::trials_each);
+        FEWEST_TUNE_TRIALS * each * (self.trials.about_warm_up() + self.trials.about_measured())
+    }
+
+    /// Whether a variant has trials at a rate.
+    pub fn is_open_loop(&self, variant: &Variant) -> bool {
+        let load = &variant.load;
+        load.find.is_some()
+            || load.points.iter().any(|point| point.rate.is_some())
+            || self.tune.as_ref().is_some_and(|rules| rules.line_within().is_some())
     }
 
     /// The least number of trials: in a ladder, those of its floor and of its rungs in their places.

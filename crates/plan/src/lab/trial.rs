@@ -90,6 +90,7 @@ impl TrialPlan {
             workload: workload.name(),
             params: workload.all_params(),
             target: self.variant.target.clone().unwrap_or_else(|| format!("private:{}", self.variant.build)),
+            database: None,
             points: vec![self.point],
             arrivals: load.arrivals,
             warmup_seconds,

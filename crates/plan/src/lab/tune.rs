@@ -8,11 +8,17 @@ use super::{Objective, PlannedWorkload};
 use plimsoll_model::Metric;
 use serde::{Deserialize, Serialize};
 
+/// Rates that a configuration is tried at, about, where it is to carry more within a limit.
+const ABOUT_RATES: f64 = 6.0;
+
 /// What a search is for, and within what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TuneRules {
     /// For all of it, with what confirms what was found, seconds of trials.
     pub seconds: f64,
+    /// What a look at the server took before, of the time that was asked for.
+    #[serde(default)]
+    pub looked_seconds: f64,
     pub objective: TuneObjective,
     /// A trial that misses it counts as one that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,16 +50,20 @@ pub enum TuneObjective {
     P99,
     /// CPU time of the server for each transaction.
     Cost,
+    /// The highest rate of arrivals at which what has to be kept is kept.
+    LoadLine,
 }
 
 impl TuneObjective {
-    pub const ALL: [TuneObjective; 3] = [TuneObjective::Nopm, TuneObjective::P99, TuneObjective::Cost];
+    pub const ALL: [TuneObjective; 4] =
+        [TuneObjective::Nopm, TuneObjective::P99, TuneObjective::Cost, TuneObjective::LoadLine];
 
     pub fn name(self) -> &'static str {
         match self {
             TuneObjective::Nopm => "nopm",
             TuneObjective::P99 => "p99",
             TuneObjective::Cost => "cost",
+            TuneObjective::LoadLine => "load-line",
         }
     }
 
@@ -63,7 +73,21 @@ impl TuneObjective {
             TuneObjective::Nopm => None,
             TuneObjective::P99 => Some(Metric::P99),
             TuneObjective::Cost => Some(Metric::ServerCpuUsPerTransaction),
+            // Of the trial at the highest rate that was kept.
+            TuneObjective::LoadLine => Some(Metric::TransactionsPerSecond),
         }
+    }
+}
+
+impl TuneRules {
+    /// The limit within which a configuration is to carry more, where that is the objective: it takes several trials then.
+    pub fn line_within(&self) -> Option<&Objective> {
+        self.keep.as_ref().filter(|_| self.objective == TuneObjective::LoadLine)
+    }
+
+    /// About how many trials a configuration takes.
+    pub fn trials_each(&self) -> f64 {
+        if self.line_within().is_some() { ABOUT_RATES } else { 1.0 }
     }
 }
 

@@ -401,7 +401,8 @@ fn a_search_is_of_one_server_of_ours_at_one_load_point() {
     refused_each(&[
         ("[tune]\ntop = 3", 1, &["`tune.time` is missing", "such as 2h"]),
         ("tune.time = \"0s\"", 1, &["tune.time"]),
-        ("[tune]\ntime = \"2h\"\nobjective = \"tps\"", 3, &["nopm", "p99", "cost"]),
+        ("[tune]\ntime = \"2h\"\nobjective = \"tps\"", 3, &["nopm", "p99", "cost", "load-line"]),
+        ("[tune]\ntime = \"2h\"\nobjective = \"load-line\"", 3, &["give keep, such as p99 < 20ms"]),
         ("[tune]\ntime = \"2h\"\nkeep = \"p99 > 1s\"", 3, &["such as p99 < 20ms"]),
         ("[tune]\ntime = \"2h\"\nsettings = [\"innodb_bufer_pool_size\"]", 3, &["known to be worth trying"]),
         ("[tune]\ntime = \"2h\"\nsettings = [\"sync_binlog\"]\ntop = 3", 4, &["leave one of the two out"]),

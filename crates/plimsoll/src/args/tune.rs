@@ -14,6 +14,7 @@ pub const HELP: &str = "\
   plimsoll tune --workload tpcc --warehouses 100 --time 2h
   plimsoll tune --workload tpcc --warehouses 100 --config-file /etc/mysql/my.cnf --keep 'p99<20ms' --recovery 60s
   plimsoll tune --workload oltp_read_write --table-size 1000000 --objective p99 --server mysql
+  plimsoll tune --workload tpcc --warehouses 100 --objective load-line --keep 'p99<20ms' --time 8h
   plimsoll tune --workload tpcc --warehouses 100 --settings innodb_io_capacity,innodb_log_file_size --lane slow
   plimsoll tune --workload lua:orders.lua --data oltp_read_write --in-memory --allow d1
   plimsoll tune --workload tpcc --warehouses 100 --dry-run    what would be tried, and why others are left alone
@@ -36,11 +37,12 @@ pub struct TuneArgs {
     #[arg(long, default_value = "1h", value_parser = duration, value_name = "DURATION")]
     pub time: Duration,
     /// What is to become better: nopm (new orders per minute, or transactions), p99 (the 99th percentile), cost (CPU time of the
-    /// server for each transaction).
+    /// server for each transaction), load-line (the highest rate of arrivals at which the limit of --keep holds; about six trials
+    /// for each configuration).
     #[arg(long, value_enum, default_value_t = Goal::Nopm, value_name = "OBJECTIVE")]
     pub objective: Goal,
     /// What has to hold in any case, such as 'p99 < 20ms'.
-    #[arg(long, value_parser = objective, value_name = "LIMIT")]
+    #[arg(long, value_parser = objective, value_name = "LIMIT", required_if_eq("objective", "load-line"))]
     pub keep: Option<Objective>,
     /// How long the server may take to come back after a kill, which every trial then ends with.
     #[arg(long, value_parser = duration, value_name = "DURATION")]
@@ -95,7 +97,8 @@ pub struct TuneArgs {
     pub dry_run: bool,
     /// Continue an unfinished search: the directory of its recording, or an unambiguous part of its name.
     #[arg(long, value_name = "RECORDING", value_hint = ValueHint::DirPath,
-          conflicts_with_all = ["keep", "recovery", "allow", "settings", "top", "config_file", "set", "lane", "data", "seed"])]
+          conflicts_with_all = ["time", "objective", "keep", "recovery", "decide", "allow", "settings", "top", "config_file", "set",
+          "lane", "connections", "data", "measure", "warmup", "in_memory", "sampler", "seed"])]
     pub resume: Option<String>,
     /// Seed of everything that is drawn; random if not given, and printed.
     #[arg(long, value_name = "N")]
@@ -113,6 +116,7 @@ pub enum Goal {
     Nopm,
     P99,
     Cost,
+    LoadLine,
 }
 
 impl Goal {
@@ -121,6 +125,7 @@ impl Goal {
             Goal::Nopm => TuneObjective::Nopm,
             Goal::P99 => TuneObjective::P99,
             Goal::Cost => TuneObjective::Cost,
+            Goal::LoadLine => TuneObjective::LoadLine,
         }
     }
 }

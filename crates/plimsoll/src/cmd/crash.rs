@@ -41,10 +41,11 @@ pub fn run(args: &CrashArgs) -> anyhow::Result<u8> {
     let plan = match (&args.repeat, args.trial) {
         (Some(recording), Some(trial)) => again(&home, args, recording, trial)?,
         _ => {
-            let text = draft(args)?.text();
-            let choices = PlanChoices { seed: args.seed.unwrap_or_else(random_seed), ..PlanChoices::default() };
-            let plan = file::read(OF_CRASH, &text, choices, &|name| option_file(Path::new(name)))?;
+            let (draft, seed) = (draft(args)?, args.seed.unwrap_or_else(random_seed));
+            let choices = PlanChoices { seed, ..PlanChoices::default() };
+            let plan = file::read(OF_CRASH, &draft.text(), choices, &|name| option_file(Path::new(name)))?;
             if let Some(path) = &args.plan {
+                let text = draft.on_its_own(args.own.server.as_ref(), seed).text();
                 fs::write(path, text).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
                 terminal::note(&format!("written: {}", path.display()));
                 return Ok(DONE);
@@ -112,6 +113,8 @@ fn draft(args: &CrashArgs) -> anyhow::Result<PlanDraft> {
             args.workload,
             counted(f64::from(args.connections), "connection")
         ),
+        build: None,
+        seed: None,
         config_file: drafted::config_file(args.own.config_file.as_ref())?,
         config: args.own.set.iter().cloned().collect(),
         lane: lane(args)?,

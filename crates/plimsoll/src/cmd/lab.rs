@@ -54,7 +54,7 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     let rounds = args.rounds.as_deref();
     let read = args.plan.as_deref().map(|path| read_plan(path, args, rounds)).transpose()?;
     let home = Home::from_env().map_err(LabError::from)?;
-    let resume = args.resume.as_deref().map(|text| recording(&home, text)).transpose()?;
+    let resume = args.resume.as_deref().map(|text| recording(&home, text, "recording", |_| true)).transpose()?;
     let mut plan = match (read, &resume) {
         (Some(plan), _) => plan,
         (None, Some(directory)) => begun_with(plan_of(directory)?, args.server.as_deref())?,
@@ -198,22 +198,21 @@ pub fn begun_with(plan: LabPlan, server: Option<&str>) -> Result<LabPlan, LabErr
     }
 }
 
-/// The recording that is named by its directory or by a part of its name.
-pub fn recording(home: &Home, text: &str) -> Result<PathBuf, LabError> {
+/// The recording that is named by its directory, or by a part of its name among those that are what is wanted.
+pub fn recording(home: &Home, text: &str, what: &str, is_wanted: impl Fn(&Path) -> bool) -> Result<PathBuf, LabError> {
     if Path::new(text).is_dir() {
         return Ok(PathBuf::from(text));
     }
     let entries = fs::read_dir(home.recordings()).into_iter().flatten().flatten();
-    let named = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains(text));
+    let named =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains(text)) && is_wanted(path);
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(named).collect();
     found.sort();
     match &found[..] {
         [one] => Ok(one.clone()),
-        [] => Err(LabError::Refused(format!(
-            "there is no recording `{}` in {}",
-            escaped(text),
-            home.recordings().display()
-        ))),
+        [] => {
+            Err(LabError::Refused(format!("there is no {what} `{}` in {}", escaped(text), home.recordings().display())))
+        }
         [first, .., last] => Err(LabError::Refused(format!(
             "`{}` is part of the names of {} recordings, from {} to {}; give a longer part of one",
             escaped(text),

@@ -77,6 +77,7 @@ fn plan(args: &QuickstartArgs) -> RunPlan {
         params: [("tables".to_owned(), TABLES.to_string()), ("table_size".to_owned(), args.table_size.to_string())]
             .into(),
         target: Target::Private(args.server.clone()).describe(),
+        database: None,
         points: LoadPoint::cross(&args.connections.0, &[]),
         arrivals: ArrivalSpread::Poisson,
         warmup_seconds: WARMUP_SECONDS,

@@ -98,6 +98,7 @@ pub fn plan(
         workload: args.workload.clone(),
         params,
         target: target.to_owned(),
+        database: args.target.database.clone(),
         points: LoadPoint::cross(&args.connections.0, rates),
         arrivals: if args.arrivals == "constant" { ArrivalSpread::Constant } else { ArrivalSpread::Poisson },
         warmup_seconds: args.warmup.as_secs_f64(),

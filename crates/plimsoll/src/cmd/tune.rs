@@ -19,6 +19,7 @@ use plimsoll_lab::options::Options;
 use plimsoll_lab::preflight::Machine;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_model::number::counted;
+use plimsoll_model::text::shell_word;
 use plimsoll_model::tune::TuneConclusion;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::file::draft::{DraftAsks, OF_TUNE, PlanDraft};
@@ -27,7 +28,7 @@ use plimsoll_plan::lab::permission::Given;
 use plimsoll_plan::lab::space::build::AskedSettings;
 use plimsoll_plan::lab::tune::{TuneArm, TuneRules};
 use plimsoll_plan::plan::script_of;
-use plimsoll_record::{EarlyEnd, read};
+use plimsoll_record::{EarlyEnd, Manifest, Status, read};
 use plimsoll_report::lab;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,10 +43,9 @@ const ADVISOR: &str = "advisor";
 
 pub fn run(args: &TuneArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
-    let resume = args.resume.as_deref().map(|text| recording(&home, text)).transpose()?;
-    if let Some(path) = &args.write_config {
-        super::advise::has_directory(path)?;
-    }
+    let resume = args.resume.as_deref();
+    let resume = resume.map(|text| recording(&home, text, "unfinished search", is_open_search)).transpose()?;
+    check_arguments(args)?;
     let mut tuning = Tuning { args, home: &home, options: options(args, resume.clone()), progress: Progress::new(0)? };
     let plan = match (&resume, &args.workload) {
         (Some(directory), _) => Some(begun(directory, args)?),
@@ -56,6 +56,28 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<u8> {
     terminal::note(&format!("{}, seed {}", plan.title.as_ref().unwrap_or(&plan.name), plan.seed));
     let finished = tuning.execute(&plan)?;
     show(args, &plan, finished)
+}
+
+/// What can be known to be wrong before anything is started.
+fn check_arguments(args: &TuneArgs) -> Result<(), LabError> {
+    if let (Some(_), Some((name, _))) = (&args.resume, args.params.0.first()) {
+        let problem = format!("--{name} cannot go with --resume: the search has its workload");
+        return Err(LabError::Refused(problem));
+    }
+    let Some(path) = &args.write_config else { return Ok(()) };
+    super::advise::has_directory(path)?;
+    match path.is_dir() {
+        true => Err(LabError::Refused(format!("{}: it is a directory; accepted is a file", path.display()))),
+        false => Ok(()),
+    }
+}
+
+/// A search that has not come to its end.
+fn is_open_search(directory: &Path) -> bool {
+    let is_open = |manifest: Manifest| {
+        manifest.status != Status::Done && manifest.plan.lab().is_some_and(|plan| plan.tune.is_some())
+    };
+    read::manifest(directory).is_ok_and(is_open)
 }
 
 /// A search under way.
@@ -74,7 +96,8 @@ impl Tuning<'_> {
         let draft = draft(args, workload)?;
         let plan = self.plan(&draft, seed)?;
         if let Some(path) = &args.plan {
-            fs::write(path, draft.text()).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
+            let text = draft.on_its_own(args.own.server.as_ref(), seed).text();
+            fs::write(path, text).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
             terminal::note(&format!("written: {}", path.display()));
             return Ok(None);
         }
@@ -89,9 +112,11 @@ impl Tuning<'_> {
         drop(machine);
         let (arms, took) = self.advised(&draft, seed)?;
         let DraftAsks::Tune(rules) = &draft.asks else { return Ok(Some(plan)) };
-        let seconds = (rules.seconds - took).max(searched.least_tune_seconds()).round();
+        let seconds = (rules.seconds - took).max(searched.least_tune_seconds()).ceil();
         let asks = DraftAsks::Tune(TuneRules { arms, seconds, ..rules.clone() });
-        Ok(Some(self.plan(&PlanDraft { asks, ..draft }, seed)?))
+        let mut plan = self.plan(&PlanDraft { asks, ..draft }, seed)?;
+        plan.tune.iter_mut().for_each(|rules| rules.looked_seconds = took);
+        Ok(Some(plan))
     }
 
     fn plan(&self, draft: &PlanDraft, seed: u64) -> anyhow::Result<LabPlan> {
@@ -125,7 +150,7 @@ impl Tuning<'_> {
         let finished = self.execute(&plan)?;
         match (&finished.ended, finished.failed.first()) {
             (Some(EarlyEnd::Interrupted), _) => return Err(LabError::Interrupted.into()),
-            (Some(EarlyEnd::Failed(why)), _) | (None, Some((_, why))) => {
+            (_, Some((_, why))) | (Some(EarlyEnd::Failed(why)), None) => {
                 let problem = format!("today's configuration cannot be measured: {why}");
                 return Err(LabError::Environment(problem).into());
             }
@@ -181,6 +206,8 @@ fn draft(args: &TuneArgs, workload: &str) -> anyhow::Result<PlanDraft> {
     Ok(PlanDraft {
         name: drafted::name("tune", workload),
         title: format!("better settings for {workload} at {}", counted(f64::from(args.connections), "connection")),
+        build: None,
+        seed: None,
         config_file: drafted::config_file(args.own.config_file.as_ref())?,
         config: args.own.set.iter().cloned().collect(),
         lane: args.lane.clone(),
@@ -192,6 +219,7 @@ fn draft(args: &TuneArgs, workload: &str) -> anyhow::Result<PlanDraft> {
         allow: args.allow.clone(),
         asks: DraftAsks::Tune(TuneRules {
             seconds: args.time.as_secs_f64(),
+            looked_seconds: 0.0,
             objective: args.objective.objective(),
             keep: args.keep.clone(),
             recovery_seconds: args.recovery.map(|limit| limit.as_secs_f64()),
@@ -205,18 +233,34 @@ fn draft(args: &TuneArgs, workload: &str) -> anyhow::Result<PlanDraft> {
     })
 }
 
+/// What no recording can say; to continue one, it has to be said again.
+fn said_again(args: &TuneArgs, plan: &LabPlan) -> String {
+    let runs_script = plan.variants.iter().any(|variant| variant.workload.script.is_some());
+    let permission = if args.own.allow_commands || runs_script { " --allow-commands" } else { "" };
+    let place = args.write_config.as_ref();
+    let place = place.map_or(String::new(), |path| format!(" --write-config {}", shell_word(&path.to_string_lossy())));
+    format!("{permission}{place}")
+}
+
 fn show(args: &TuneArgs, plan: &LabPlan, finished: Finished) -> anyhow::Result<u8> {
-    let Finished { summary, recording, ended, goes_on, .. } = finished;
+    let Finished { summary, recording, ended, broken, goes_on, .. } = finished;
     match args.json {
         true => terminal::json(&summary)?,
         false => terminal::styled(&lab::terminal(&summary, terminal::look()))?,
     }
-    let again = goes_on.then(|| resumed("plimsoll tune", &recording, args.own.server.as_deref()));
+    let again =
+        goes_on.then(|| resumed("plimsoll tune", &recording, args.own.server.as_deref()) + &said_again(args, plan));
+    for (trial, what) in &broken {
+        terminal::note(&format!("damaged after the crash: {}: {what}", terminal::title(trial)));
+    }
     let is_refuted = summary.tune.as_ref().is_some_and(|tune| tune.conclusion == TuneConclusion::NotConfirmed);
     let code = tell_end(ended.as_ref(), if is_refuted { CHECK_FAILED } else { DONE }, again.as_deref());
     terminal::note(&format!("recording: {}", recording.display()));
     if let Some(tune) = &summary.tune {
-        write_option_file(plan, tune, &recording, args.write_config.as_deref())?;
+        write_option_file(plan, tune, &recording, args.write_config.as_deref()).or_else(|error| {
+            terminal::note(&format!("{error:#}"));
+            write_option_file(plan, tune, &recording, None)
+        })?;
     }
     match recorded(&recording) {
         Ok(recorded) => tell_page(&recording, &recorded),

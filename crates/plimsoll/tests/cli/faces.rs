@@ -42,6 +42,8 @@ fn help_shows_the_parameters_of_the_workload_that_was_named() {
         ("run --connections 4 tpcc --help", "--warehouses", "--rand-type"),
         ("load tpcc --help", "--warehouses", "--table-size"),
         ("prepare oltp_read_write --help", "--table-size", "--warehouses"),
+        ("tune --workload tpcc --help", "--warehouses", "--rand-type"),
+        ("crash --workload=tpcc --help", "--warehouses", "--table-size"),
     ];
     for (line, own, foreign) in shown {
         let help = plimsoll(line).exits(0).out;

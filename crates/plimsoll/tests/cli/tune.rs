@@ -1,5 +1,6 @@
 //! Searches for better settings on real servers: what they may try, what they say, what they avoid, and that they go on.
 
+use crate::dashboard::Dashboard;
 use crate::every_plan::Shortened;
 use crate::harness::{Done, Lab, Running, begin, run};
 use plimsoll_analysis::replay;
@@ -12,6 +13,7 @@ use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// A minute of searching, on a slow machine.
@@ -67,6 +69,7 @@ fn what_cannot_be_searched_is_refused_before_anything_is_started() {
     refused("--workload tpcc --in-memory --settings innodb_page_size", &["fixed when a data directory is made"]);
     refused("--workload tpcc --settings innodb_io_capacity --top 3", &["--top"]);
     refused("--workload tpcc --keep fast", &["fast", "p99 < 20ms"]);
+    refused("--workload tpcc --objective load-line", &["--keep"]);
     refused("--workload tpcc --allow d9", &["d9", "d1p"]);
     refused("--workload oltp_read_write", &["fit into the buffer pool", "--in-memory"]);
     refused("--workload oltp_read_write --in-memory --settings innodb_redo_log_capacity", &["no such setting"]);
@@ -105,15 +108,32 @@ fn a_dry_run_lists_what_may_be_tried_on_mysql() {
     lists_what_may_be_tried(Lab::mysql());
 }
 
+/// Whether the dashboard shows the trials of a search that is under way.
+fn is_shown_live(dashboard: &Dashboard, recording: &Path) -> bool {
+    let id = recording.file_name().expect("a name").display();
+    let page = dashboard.get(&format!("/live/{id}")).body;
+    page.contains("What each trial measured") && page.contains("has not come to its end")
+}
+
 fn says_what_it_found(lab: Option<Lab>, time: &str) {
     let Some(lab) = lab else { return };
-    let line = format!("tune {SMALL} --time {time} --top 3 --seed 5 --json");
-    let summary = found(lab.begins(&line).end_within(LONGEST));
+    let line = format!("tune {SMALL} --time {time} --top 3 --keep p99<60s --seed 5 --json");
+    let (dashboard, mut running) = (Dashboard::over(lab.home(), "127.0.0.1:0"), lab.begins(&line));
+    running.wait_for("a live page with the search", || {
+        lab.recordings().iter().any(|path| is_shown_live(&dashboard, path))
+    });
+    drop(dashboard);
+    let summary = found(running.end_within(LONGEST));
     is_sound(&summary);
+    let is_measured = |trial: &Value| trial["gain"].is_number();
+    assert!(
+        summary["tune"]["tried"].as_array().expect("trials").iter().any(is_measured),
+        "within its limit: {summary:#}"
+    );
     let recorded: Vec<String> = lab.recordings().iter().map(|path| path.display().to_string()).collect();
     assert!(recorded.iter().any(|path| path.contains("tune-oltp-read-write-look")), "advice took a look: {recorded:?}");
-    let page = fs::read_to_string(Path::new(summary["recording"].as_str().expect("a recording")).join("report.html"));
-    let page = page.expect("a page");
+    let recording = Path::new(summary["recording"].as_str().expect("a recording"));
+    let page = fs::read_to_string(recording.join("report.html")).expect("a page");
     assert!(page.contains("The search") && page.contains("better than today’s configuration by"));
     let again = lab.does("report tune-oltp-read-write --format md -o -").out;
     assert!(again.contains("plimsoll tune --workload oltp_read_write --time"), "{again}");
@@ -129,6 +149,18 @@ fn a_search_says_what_it_found_on_mariadb() {
 #[ignore = "the same on the other server; make test-all"]
 fn a_search_says_what_it_found_on_mysql() {
     says_what_it_found(Lab::mysql(), "120s");
+}
+
+#[test]
+#[ignore = "five trials for each configuration: `make test-all`"]
+fn more_is_carried_within_a_limit_or_nothing_is_found() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let line = format!("tune {SMALL} --time 120s --top 2 --objective load-line --keep p99<5s --seed 2 --json");
+    let summary = found(lab.begins(&line).end_within(LONGEST));
+    is_sound(&summary);
+    assert_eq!(summary["tune"]["line_within"], "p99<5s");
+    let headline = summary["headline"].as_str().expect("an answer");
+    assert!(headline.contains("throughput within p99<5s") || headline.contains("was over before"), "{headline}");
 }
 
 #[test]
@@ -206,7 +238,7 @@ fn avoids(what: &str, options: &str, why: &str) {
     let Some(lab) = Lab::mariadb() else { return };
     let server = planted(&lab, what);
     let line = format!(
-        "tune {SMALL} --time 90s --settings innodb_purge_threads,innodb_io_capacity --seed 9 --json {options} --server {}",
+        "tune {SMALL} {options} --time 90s --settings innodb_purge_threads,innodb_io_capacity --seed 9 --json --server {}",
         server.display()
     );
     let summary = found(lab.begins(&line).end_within(LONGEST));
@@ -221,11 +253,9 @@ fn avoids(what: &str, options: &str, why: &str) {
     assert!(!bad.is_empty() && bad.iter().all(|trial| trial["gain"].is_null()), "{tried:#?}");
     assert!(bad.iter().all(|trial| trial["why"].as_str().is_some_and(|of| of.contains(why))), "{bad:#?}");
     assert!(good.len() > bad.len(), "{} of {} trials had what does not work", bad.len(), tried.len());
-    let found = summary["tune"]["found"].as_array().expect("settings");
-    assert!(
-        !found.iter().any(|of| of["name"] == "innodb_purge_threads" && of["value"].as_str() > Some("4")),
-        "{found:#?}"
-    );
+    let found = summary["tune"]["found"].as_array().expect("settings").iter();
+    let mut threads = found.filter(|of| of["name"] == "innodb_purge_threads").filter_map(|of| of["value"].as_str());
+    assert!(threads.all(|value| value.parse::<u32>().is_ok_and(|threads| threads <= 4)), "{summary:#}");
 }
 
 #[test]
@@ -239,6 +269,60 @@ fn a_setting_with_which_the_server_does_not_start_is_avoided_and_named() {
 fn a_setting_with_which_it_does_not_come_back_in_time_is_avoided_and_named() {
     // Data on which it has been up before have its mark.
     avoids("[ -f \"$data/mark\" ] && sleep 60; touch \"$data/mark\"", "--recovery 20s", "was not ready");
+}
+
+/// Swap of this machine's, and a group of processes that get little memory beside it; both end with the test.
+struct Swapping {
+    file: PathBuf,
+    group: PathBuf,
+}
+
+impl Swapping {
+    /// `None` was said.
+    fn here(home: &Path) -> Option<Swapping> {
+        let (old, new) = (Path::new("/sys/fs/cgroup/memory"), Path::new("/sys/fs/cgroup"));
+        let (groups, limit) = if old.is_dir() { (old, "memory.limit_in_bytes") } else { (new, "memory.max") };
+        let name = format!("plimsoll-test-{}", std::process::id());
+        let swapping = Swapping { file: home.join("swap"), group: groups.join(name) };
+        let limited = fs::create_dir(&swapping.group).and_then(|()| fs::write(swapping.group.join(limit), "67108864"));
+        if let Err(error) = limited {
+            servers::skip(&format!("memory cannot be limited here: {}: {error}", swapping.group.display()));
+            return None;
+        }
+        let file = swapping.file.display();
+        let made = format!("fallocate -l 1G {file} && chmod 600 {file} && mkswap -q {file} && swapon {file}");
+        let made = Command::new("sh").args(["-c", &made]).output().expect("a shell");
+        if !made.status.success() {
+            servers::skip(&format!("no swap can be added here: {}", String::from_utf8_lossy(&made.stderr)));
+            return None;
+        }
+        Some(swapping)
+    }
+
+    /// For a shell that becomes a server: beside it, a process needs more memory than it gets, as long as the server runs.
+    fn beside_a_server(&self) -> String {
+        let needs = "yes | tr '\\n' x | head -c 256M | grep -q n";
+        format!(
+            "server=$$; (echo $(exec sh -c 'echo $PPID') >{}; while kill -0 $server; do {needs}; done) >/dev/null 2>&1 &",
+            self.group.join("cgroup.procs").display()
+        )
+    }
+}
+
+impl Drop for Swapping {
+    fn drop(&mut self) {
+        let _ = Command::new("swapoff").arg(&self.file).stderr(Stdio::null()).status();
+        // Its last process may still be about to end.
+        servers::wait_until(Duration::from_secs(20), || fs::remove_dir(&self.group).is_ok() || !self.group.exists());
+    }
+}
+
+#[test]
+#[ignore = "swaps, with nothing else beside it: `make test-all`"]
+fn a_setting_that_makes_it_swap_is_avoided_and_named() {
+    let home = servers::home();
+    let Some(swapping) = Swapping::here(home.path()) else { return };
+    avoids(&swapping.beside_a_server(), "--measure 2s", "the machine swapped");
 }
 
 #[test]

@@ -22,9 +22,8 @@ pub fn draw(id: &str, tune: &TuneSummary) -> Option<Figure> {
         return None;
     }
     let caption = "What each trial measured against the mean of today’s configuration; the line is the best so far. Rings are \
-                   today’s configuration again, squares what was tried in any case, crosses trials that came to no good end. On \
-                   the right, what the search believed of the best, and what it brought when it was measured again on other data, with \
-                   its 95 % interval.";
+                   today’s configuration again, squares what was tried in any case, crosses trials that failed. On the right, \
+                   what the search believed of the best, and what it brought when it was measured again, with its 95 % interval.";
     Some(Figure::drawn(id, caption, table(tune), |width| drawing(tune, width)))
 }
 

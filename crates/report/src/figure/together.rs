@@ -26,7 +26,7 @@ pub fn draw(id: &str, of: &SettingInteraction) -> Option<Figure> {
     }
     let caption = format!(
         "What {} (down) and {} (across) are believed to bring together against today’s configuration, where the other settings are \
-         those of the best: the two of its settings that hang together most. This is what the search has learned, not what \
+         those of the best: the two of its settings that interact most. This is what the search has learned, not what \
          was measured in each place.",
         of.a, of.b
     );

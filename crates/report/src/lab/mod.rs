@@ -19,7 +19,7 @@ pub mod storage;
 mod tables;
 mod terminal;
 mod trials;
-mod tuned;
+pub mod tuned;
 
 pub use answer::{answer, whole};
 pub use document::document;

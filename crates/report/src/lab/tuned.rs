@@ -14,8 +14,7 @@ pub fn settings(tune: &TuneSummary) -> Table {
     let class = |setting: &FoundSetting| {
         setting.costs.iter().max().map_or_else(|| NOTHING.to_owned(), |class| class.words().to_owned())
     };
-    let is_confirmed = tune.conclusion == TuneConclusion::Confirmed;
-    let kept = |setting: &FoundSetting| match (is_confirmed, setting.is_kept) {
+    let kept = |setting: &FoundSetting| match (is_confirmed(tune), setting.is_kept) {
         (false, _) => "not confirmed",
         (true, true) => "kept",
         (true, false) => "dropped",
@@ -31,21 +30,26 @@ pub fn settings(tune: &TuneSummary) -> Table {
     ])
 }
 
-/// What was found against today's configuration: as the search believed, as it was confirmed, and under other loads.
+/// What was found against today's configuration: as the search believed, when it was measured again, and under other loads.
 pub fn confirmations(tune: &TuneSummary) -> Table {
     let believed = tune.believed.map(|gain| ("as the search believed", signed_percent(gain), NOTHING.to_owned()));
+    let again = format!("{} {}", if is_confirmed(tune) { "confirmed" } else { "measured again" }, tune.on_what());
     let measured = |what, of: Option<&Estimate>| of.map(|of| (what, gain(Some(of)), ends(Some(of))));
-    let all = measured("confirmed on other data", tune.confirmed.as_ref());
+    let all = measured(again.as_str(), tune.confirmed.as_ref());
     let kept = measured("what is kept of it", tune.kept.as_ref());
     let elsewhere =
         tune.elsewhere.iter().map(|of| (of.load.as_str(), gain(of.change.as_ref()), ends(of.change.as_ref())));
     let rows: Vec<(&str, String, String)> = [believed, all, kept].into_iter().flatten().chain(elsewhere).collect();
     let cells = |of: fn(&(&str, String, String)) -> String| rows.iter().map(of).collect::<Vec<_>>();
     Table::new(vec![
-        Column::words("against today's configuration", cells(|row| row.0.to_owned())),
+        Column::words("against today’s configuration", cells(|row| row.0.to_owned())),
         Column::numbers("better by", "", cells(|row| row.1.clone())),
         Column::words("95 % interval", cells(|row| row.2.clone())),
     ])
+}
+
+fn is_confirmed(tune: &TuneSummary) -> bool {
+    tune.conclusion == TuneConclusion::Confirmed
 }
 
 fn gain(of: Option<&Estimate>) -> String {
@@ -65,19 +69,21 @@ pub fn together_in_words(tune: &TuneSummary) -> Option<String> {
             "What the settings bring, each for itself, adds up to the whole within the intervals: {sum}."
         ));
     }
-    let hang = tune.interaction.as_ref().map_or_else(
-        || "which of them hang together is not known".to_owned(),
-        |of| format!("most of all {} and {} hang together", of.a, of.b),
+    let interact = tune.interaction.as_ref().map_or_else(
+        || "which of them interact is not known".to_owned(),
+        |of| format!("the search believes that {} and {} interact most", of.a, of.b),
     );
-    Some(format!("What the settings bring, each for itself, comes to {sum}, which is not the whole: {hang}."))
+    Some(format!("What the settings bring, each for itself, comes to {sum}, which is not the whole: {interact}."))
 }
 
-/// Why trials came to no good end, each reason once, with how many and, of one, which settings it had: a sentence each.
+/// Why trials failed, each reason once, with how many, and which settings all of them had: a sentence each. Reasons that differ in
+/// numbers alone are one.
 pub fn failures(tune: &TuneSummary) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&TriedSettings>)> = Vec::new();
+    let words = |why: &str| why.replace(|letter: char| letter.is_ascii_digit() || ".,".contains(letter), "");
     for tried in tune.tried.iter().filter(|tried| tried.gain.is_none()) {
         let why = tried.why.as_deref().and_then(|why| why.lines().next()).unwrap_or("it missed what has to hold");
-        match reasons.iter_mut().find(|(known, _)| *known == why) {
+        match reasons.iter_mut().find(|(known, _)| words(known) == words(why)) {
             Some((_, all)) => all.push(tried),
             None => reasons.push((why, vec![tried])),
         }
@@ -133,16 +139,18 @@ fn left_out(tune: &TuneSummary) -> Table {
 pub fn section(tune: &TuneSummary) -> Option<Section> {
     let mut blocks: Vec<Block> = search::draw("search", tune).map(Block::Figure).into_iter().collect();
     if !tune.found.is_empty() {
-        let brings = "What a setting brings is the best against itself with that setting put back, in pairs of trials; one that was \
-                      not shown to bring anything is dropped.";
-        let remarks = [Some(brings.to_owned()), together_in_words(tune)].into_iter().flatten();
+        let brings = "What a setting brings is the best against itself with that setting put back, in pairs of trials; what was \
+                      not shown to bring anything is dropped, if the rest is confirmed without it.";
+        let less = "Of a time or a cost, better by 60 % means that it is divided by 1.6.";
+        let less = (!tune.metric.more_is_better()).then(|| less.to_owned());
+        let remarks = [Some(brings.to_owned()), less, together_in_words(tune)].into_iter().flatten();
         blocks.push(Block::table("found", settings(tune), remarks));
         blocks.push(Block::table("confirmed", confirmations(tune), []));
     }
     blocks.extend(tune.interaction.as_ref().and_then(|of| together::draw("together", of)).map(Block::Figure));
     let failures = failures(tune);
     if !failures.is_empty() {
-        blocks.push(Block::subheading("What came to no good end"));
+        blocks.push(Block::subheading("What failed"));
         blocks.push(Block::List(failures.into_iter().map(Item::of).collect()));
     }
     let count = |number: usize, what: &str| counted(number as f64, what);
@@ -165,7 +173,8 @@ fn of_settings(number: usize) -> String {
 fn found(tune: &TuneSummary) -> String {
     let trials = counted(tune.tried.len() as f64, "trial");
     let believed = tune.believed.map(|gain| format!(", believed {}", signed_percent(gain)));
-    let confirmed = tune.confirmed.as_ref().map(|gain| format!(", confirmed {}", signed_percent(gain.value)));
+    let again = if is_confirmed(tune) { "confirmed" } else { "measured again" };
+    let confirmed = tune.shown_gain().map(|gain| format!(", {again} {}", signed_percent(gain.value)));
     let nothing = (tune.conclusion == TuneConclusion::Nothing)
         .then(|| format!(", none believed to be better by more than {}", percent(tune.decide)));
     [Some(trials), believed, confirmed, nothing].into_iter().flatten().collect()
@@ -174,77 +183,48 @@ fn found(tune: &TuneSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::Metric;
-    use plimsoll_model::tune::SettingLeftOut;
-
-    fn estimate(value: f64, half: f64) -> Option<Estimate> {
-        Some(Estimate::new(value, (value - half, value + half), 0.95, 8.0, "pairs".to_owned()))
-    }
-
-    fn setting(name: &str, worth: Option<Estimate>, is_kept: bool) -> FoundSetting {
-        let (name, value) = (name.to_owned(), "1".to_owned());
-        FoundSetting { name, value, today: None, worth, is_kept, costs: Default::default() }
-    }
-
-    fn tried(label: &str, changed: &[&str], why: Option<&str>) -> TriedSettings {
-        TriedSettings {
-            label: label.to_owned(),
-            changed: changed.iter().map(|name| ((*name).to_owned(), "9".to_owned())).collect(),
-            gain: if why.is_some() { None } else { Some(0.1) },
-            why: why.map(str::to_owned),
-        }
-    }
-
-    fn tune() -> TuneSummary {
-        TuneSummary {
-            variant: "base".to_owned(),
-            metric: Metric::TransactionsPerSecond,
-            conclusion: TuneConclusion::Confirmed,
-            decide: 0.03,
-            floor: None,
-            searched: Vec::new(),
-            left_out: vec![SettingLeftOut { name: "x".to_owned(), why: "others come first".to_owned() }],
-            tried: vec![
-                tried("today", &[], None),
-                tried("1", &["a", "b"], Some("it did not start\nand more")),
-                tried("2", &["a"], Some("it did not start")),
-            ],
-            believed: Some(0.5),
-            confirmed: estimate(0.38, 0.07),
-            found: vec![setting("a", estimate(0.2, 0.05), true), setting("b", estimate(0.01, 0.03), false)],
-            kept: None,
-            elsewhere: Vec::new(),
-            interaction: None,
-        }
-    }
+    use plimsoll_testkit::tuned::{found_setting, half_known, tried_settings, tune_summary};
 
     #[test]
     fn each_setting_has_its_worth_and_what_brings_nothing_is_dropped() {
-        let table = settings(&tune());
+        let table = settings(&tune_summary());
         assert_eq!(table.columns[3].cells, ["+20.0 %", "+1.0 %"]);
         assert_eq!(table.columns[4].cells, ["+15.0 % to +25.0 %", "−2.0 % to +4.0 %"]);
         assert_eq!(table.columns[5].cells, ["kept", "dropped"]);
-        assert_eq!(confirmations(&tune()).columns[1].cells, ["+50.0 %", "+38.0 %"]);
+        assert_eq!(confirmations(&tune_summary()).columns[1].cells, ["+50.0 %", "+45.0 %", "+38.0 %"]);
     }
 
     #[test]
     fn worths_that_do_not_add_up_to_the_whole_say_so() {
-        let told = together_in_words(&tune()).expect("both were measured");
+        let told = together_in_words(&tune_summary()).expect("both were measured");
         assert!(told.contains("+21.2 %") && told.contains("is not the whole"), "{told}");
-        let whole = TuneSummary { confirmed: estimate(0.25, 0.1), ..tune() };
+        let whole = TuneSummary { confirmed: Some(half_known(0.25, 0.1)), ..tune_summary() };
         assert!(together_in_words(&whole).expect("told").contains("adds up to the whole"));
-        let unknown = TuneSummary { found: vec![setting("a", None, true)], ..tune() };
+        let unknown = TuneSummary { found: vec![found_setting("a", None, true)], ..tune_summary() };
         assert_eq!(together_in_words(&unknown), None);
     }
 
     #[test]
+    fn what_was_not_confirmed_is_not_called_so() {
+        let refuted = TuneSummary { conclusion: TuneConclusion::NotConfirmed, missed: 2, ..tune_summary() };
+        assert_eq!(found(&refuted), "3 trials, believed +50.0 %, measured again +38.0 %");
+        assert_eq!(confirmations(&refuted).columns[0].cells[1], "measured again on other data");
+    }
+
+    #[test]
     fn trials_that_failed_for_one_reason_are_told_once_with_what_they_have_in_common() {
-        assert_eq!(failures(&tune()), ["2 trials, with a = 9: it did not start"]);
+        assert_eq!(failures(&tune_summary()), ["2 trials, with a = 9: it did not start"]);
+        let swapped = |label: &str, changed: &[&str], mib: &str| {
+            tried_settings(label, changed, Err(&format!("the machine swapped: {mib} MiB went out")))
+        };
+        let tried = vec![swapped("1", &["a", "b"], "81"), swapped("2", &["a", "c"], "1,204")];
+        let told = failures(&TuneSummary { tried, ..tune_summary() });
+        assert_eq!(told, ["2 trials, with a = 9: the machine swapped: 81 MiB went out"]);
     }
 
     #[test]
     fn the_section_begins_with_the_search_and_says_what_came_of_it() {
-        let section = section(&tune()).expect("a section");
+        let section = section(&tune_summary()).expect("a section");
         assert_eq!(section.found, "3 trials, believed +50.0 %, confirmed +38.0 %");
         assert!(matches!(&section.blocks[0], Block::Figure(_)));
     }

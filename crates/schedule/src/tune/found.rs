@@ -1,5 +1,6 @@
 //! What a search found.
 
+use super::rounds::Rounds;
 use super::search::{SearchedTrial, Winner};
 use super::tried::{ValuedTrial, mean, of_today};
 use super::{OtherLoad, Part, TuneSchedule};
@@ -15,7 +16,7 @@ pub struct TriedConfiguration {
     /// `today`, `arm/NAME` or its number.
     pub label: String,
     pub levels: Levels,
-    /// Against the mean of today's configuration, as a share; none if it came to no good end.
+    /// Against the mean of today's configuration, as a share; none if it failed or missed what has to hold.
     pub gain: Option<f64>,
     pub why: Option<String>,
 }
@@ -39,8 +40,13 @@ pub struct FoundTune {
     pub winner: Option<Winner>,
     /// The winner against today's configuration.
     pub confirmation: Option<Estimate>,
+    /// Rounds of that, and in how many of them the winner failed or missed what has to hold.
+    pub confirming: usize,
+    pub missed: usize,
+    /// Today's configuration itself misses what has to hold.
+    pub misses_today: bool,
     pub worths: Vec<Worth>,
-    /// What is left of it without what brings nothing, and that against today's configuration.
+    /// What is left of it without what brings nothing, and that against today's configuration; none unless that was confirmed.
     pub rest: Option<(Levels, Option<Estimate>)>,
     /// What is kept of it against today's configuration under other loads.
     pub elsewhere: Vec<TuneElsewhere>,
@@ -55,10 +61,10 @@ pub(super) fn found(of: &TuneSchedule) -> FoundTune {
     let told = |(trial, tried): (&SearchedTrial, &ValuedTrial)| TriedConfiguration {
         label: trial.label.clone(),
         levels: tried.levels.clone(),
-        gain: tried.value.map(|value| (value - reference).exp_m1()),
+        gain: tried.value.filter(|_| !values.is_empty()).map(|value| (value - reference).exp_m1()),
         why: trial.outcome.why.clone(),
     };
-    let rest = of.rest();
+    let rest = of.confirmed_rest().filter(|_| of.is_confirmed());
     // It may be idle in what is left, without having been put back itself.
     let is_dropped =
         |place: usize| of.winner.iter().zip(&rest).any(|(winner, rest)| rest[place] != winner.levels[place]);
@@ -74,6 +80,9 @@ pub(super) fn found(of: &TuneSchedule) -> FoundTune {
         floor: noise_floor(&values.iter().map(|value| value.exp()).collect::<Vec<_>>()).ok(),
         tried: of.search.trials().iter().zip(&tried).map(told).collect(),
         confirmation: of.gain(Part::Confirmation),
+        confirming: of.part(Part::Confirmation).map_or(0, Rounds::rounds),
+        missed: of.misses(Part::Confirmation),
+        misses_today: of.search.misses_today(&of.rules, metric),
         worths: of.winner.iter().flat_map(|winner| &winner.changed).map(worth).collect(),
         rest: rest.map(|rest| (rest, of.gain(Part::Rest))),
         winner: of.winner.clone(),

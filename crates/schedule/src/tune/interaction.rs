@@ -1,4 +1,4 @@
-//! Which two settings hang together, as far as the search tells.
+//! Which two settings interact, as far as the search tells.
 
 use super::tried::Learned;
 use plimsoll_plan::lab::space::{Dimension, Levels, SearchSpace, SettingLevel};

@@ -9,6 +9,7 @@
 mod found;
 mod interaction;
 mod propose;
+mod rates;
 mod rounds;
 mod search;
 mod tried;
@@ -21,6 +22,7 @@ use crate::trial::EndedTrial;
 pub use found::{FoundTune, TriedConfiguration, Worth};
 pub use interaction::FoundInteraction;
 use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::lab::TrialOutcome;
 use plimsoll_model::number::counted;
 use plimsoll_model::{Estimate, LoadPoint, Metric};
 use plimsoll_plan::LabPlan;
@@ -28,7 +30,8 @@ use plimsoll_plan::lab::space::{Levels, SearchSpace, SettingLevel};
 use plimsoll_plan::lab::tune::other_mix;
 use plimsoll_plan::lab::{Change, PlannedWorkload, Setting, TrialPlan, TuneRules, Variant, Where};
 use plimsoll_stats::sequential::Looks;
-use rounds::Rounds;
+use rates::TriedRates;
+use rounds::{Rounds, Taking, TrialValue};
 use search::TuneSearch;
 pub use search::{AT_FIRST, Winner};
 use std::cell::OnceCell;
@@ -65,8 +68,12 @@ pub(crate) struct TuneSchedule {
     winner: Option<Winner>,
     /// What follows the search, in the order in which it runs; the last one may not have ended.
     parts: Vec<(Part, Rounds)>,
-    /// Seconds that all trials took together, how many there were, and how long one was guessed to take.
+    /// Of the configuration under way, where it is asked how much it carries within a limit.
+    rates: Option<TriedRates>,
+    /// Seconds that all trials took together, and how many there were.
     spent: f64,
+    trials: usize,
+    /// Configurations that have ended, each time that one was tried, and how long one was guessed to take.
     ended: usize,
     guess: f64,
     next: OnceCell<Option<UnplacedTrial>>,
@@ -99,6 +106,8 @@ impl TuneSchedule {
         let base = plan.variants.first()?.clone();
         let point = *base.load.points.first()?;
         let search = TuneSearch::new(&rules, &space, plan.seed);
+        let trial = AROUND + plan.trials.about_warm_up() + plan.trials.about_measured();
+        let (rates, guess) = (rules.line_within().map(|keep| TriedRates::new(keep, None)), rules.trials_each() * trial);
         Some(TuneSchedule {
             base,
             rules,
@@ -108,9 +117,11 @@ impl TuneSchedule {
             search,
             winner: None,
             parts: Vec::new(),
+            rates,
             spent: 0.0,
+            trials: 0,
             ended: 0,
-            guess: AROUND + plan.trials.about_warm_up() + plan.trials.about_measured(),
+            guess,
             next: OnceCell::new(),
         })
     }
@@ -149,7 +160,7 @@ impl TuneSchedule {
         BlockSide { label: self.label(name), variant }
     }
 
-    /// How many trials there would be time for.
+    /// How many configurations there would be time for.
     fn affordable(&self, seconds: f64) -> usize {
         let each = if self.ended == 0 { self.guess } else { self.spent / self.ended as f64 };
         (seconds / each.max(f64::MIN_POSITIVE)) as usize
@@ -191,8 +202,9 @@ impl TuneSchedule {
     /// Puts each changed setting of a confirmed winner back once, if there is time.
     fn ask_for_worths(&mut self) {
         let Some(winner) = self.winner.as_ref().filter(|_| self.is_confirmed()) else { return };
-        let rounds = self.affordable((1.0 - ELSEWHERE) * self.left()) / (winner.changed.len() + 1);
-        if winner.changed.len() < 2 || rounds < FEWEST_ROUNDS {
+        let places = self.worth_asking();
+        let rounds = self.affordable((1.0 - ELSEWHERE) * self.left()) / (places.len() + 1);
+        if winner.changed.len() < 2 || places.is_empty() || rounds < FEWEST_ROUNDS {
             return self.look_elsewhere(0);
         }
         let found = self.side("worth/found", &winner.levels);
@@ -200,7 +212,7 @@ impl TuneSchedule {
             let name = format!("worth/without/{}", self.space.dimensions[*place].name);
             self.side(&name, &self.space.without(&winner.levels, *place))
         };
-        let sides = winner.changed.iter().map(without).collect();
+        let sides = places.iter().map(without).collect();
         self.begin(Part::Worths, found, sides, rounds.min(MOST_FOR_WORTH));
     }
 
@@ -248,26 +260,40 @@ impl TuneSchedule {
         [Some(at(2 * connections)), mix, half].into_iter().flatten().collect()
     }
 
-    /// What is kept of a confirmed winner: what is left of it, unless that was measured and is not confirmed.
+    /// What is kept of a confirmed winner: what is left of it if that was confirmed, else all of it.
     fn kept(&self) -> Option<Levels> {
         let winner = self.winner.as_ref().filter(|_| self.is_confirmed())?;
-        let is_enough = self.gain(Part::Rest).and_then(|gain| gain.interval()).is_some_and(|(low, _)| low > 0.0);
-        Some(self.rest().filter(|_| is_enough).unwrap_or_else(|| winner.levels.clone()))
+        Some(self.confirmed_rest().unwrap_or_else(|| winner.levels.clone()))
     }
 
-    /// The winner without the settings that were not shown to bring anything; `None` if all were, or none.
+    /// What is left of the winner, if it beats today's configuration, and is not worse than all of the winner by what counts.
+    fn confirmed_rest(&self) -> Option<Levels> {
+        let loss = self.part(Part::Rest)?.lead(Taking::Side(0), Taking::Side(1), &self.measured())?.value;
+        self.rest().filter(|_| self.shows_gain(Part::Rest) && loss > -self.rules.decide)
+    }
+
+    /// The winner without the settings that were tried and not shown to bring anything; `None` if all were, or none, or if a
+    /// limit is in the way.
     fn rest(&self) -> Option<Levels> {
         let winner = self.winner.as_ref()?;
         self.part(Part::Worths)?;
-        let brings = |place: usize| {
-            let worth = self.worth(place).and_then(|worth| worth.interval());
-            worth.is_some_and(|(low, _)| low > 0.0)
+        let is_idle = |place: &usize| {
+            let worth = self.worth(*place).and_then(|worth| worth.interval());
+            worth.is_some_and(|(low, _)| low <= 0.0)
         };
-        let dropped: Vec<usize> = winner.changed.iter().copied().filter(|place| !brings(*place)).collect();
+        let dropped: Vec<usize> = winner.changed.iter().copied().filter(is_idle).collect();
         if dropped.is_empty() || dropped.len() == winner.changed.len() {
             return None;
         }
-        Some(dropped.into_iter().fold(winner.levels.clone(), |levels, place| self.space.without(&levels, place)))
+        let rest = dropped.into_iter().fold(winner.levels.clone(), |levels, place| self.space.without(&levels, place));
+        self.space.exceeded(&rest).is_none().then_some(rest)
+    }
+
+    /// The places of the winner's settings that can be put back within the limits.
+    fn worth_asking(&self) -> Vec<usize> {
+        let Some(winner) = &self.winner else { return Vec::new() };
+        let can_be_back = |place: &usize| self.space.exceeded(&self.space.without(&winner.levels, *place)).is_none();
+        winner.changed.iter().copied().filter(can_be_back).collect()
     }
 
     fn part(&self, part: Part) -> Option<&Rounds> {
@@ -276,30 +302,48 @@ impl TuneSchedule {
 
     /// By how much the winner, or what is left of it, beats today's configuration: a share.
     fn gain(&self, part: Part) -> Option<Estimate> {
-        self.part(part)?.change(0, self.metric(), false)
+        self.part(part)?.lead(Taking::Side(0), Taking::Against, &self.measured())
     }
 
     /// What the setting at a place brings to the winner, as a share.
     fn worth(&self, place: usize) -> Option<Estimate> {
-        let changed = &self.winner.as_ref()?.changed;
-        let side = changed.iter().position(|of| *of == place)?;
-        self.part(Part::Worths)?.change(side, self.metric(), true)
+        let side = self.worth_asking().iter().position(|of| *of == place)?;
+        self.part(Part::Worths)?.lead(Taking::Against, Taking::Side(side), &self.measured())
+    }
+
+    /// What a trial did, whether it kept what has to hold or not.
+    fn measured(&self) -> impl Fn(&TrialOutcome) -> Option<f64> + use<> {
+        let metric = self.metric();
+        move |outcome: &TrialOutcome| search::measured(outcome, metric)
+    }
+
+    /// In how many rounds of a part what was found failed, or missed what has to hold.
+    fn misses(&self, part: Part) -> usize {
+        let metric = self.metric();
+        let held = |outcome: &TrialOutcome| search::value(outcome, &self.rules, metric);
+        self.part(part).map_or(0, |rounds| rounds.misses(0, &self.measured(), &held))
+    }
+
+    /// Whether a part shows that what was found is better, by what counts as a gain or perhaps so, and held what has to hold.
+    fn shows_gain(&self, part: Part) -> bool {
+        let ends = self.gain(part).and_then(|gain| gain.interval());
+        ends.is_some_and(|(low, high)| low > 0.0 && high >= self.rules.decide) && self.misses(part) == 0
     }
 
     fn is_confirmed(&self) -> bool {
-        self.gain(Part::Confirmation).and_then(|gain| gain.interval()).is_some_and(|(low, _)| low > 0.0)
+        self.shows_gain(Part::Confirmation)
     }
 
     fn planned(&self) -> Option<UnplacedTrial> {
         if let Some(turn) = self.parts.last().and_then(|(_, rounds)| rounds.next()) {
             let load_seed = Some(draw::seed(self.seed ^ FRESH, turn.round));
-            return Some(UnplacedTrial { load_seed, ..turn.clone() });
+            return Some(UnplacedTrial { load_seed, point: self.point_now(turn.point), ..turn.clone() });
         }
         let (name, levels) = self.search.next(&self.space, &self.rules, self.metric())?;
         Some(UnplacedTrial {
             label: self.label(&name),
             variant: self.variant(&levels),
-            point: self.point,
+            point: self.point_now(self.point),
             // The same load for everything that is tried once.
             round: 1 + self.search.repeats(&name),
             block: None,
@@ -308,11 +352,24 @@ impl TuneSchedule {
         })
     }
 
-    fn tell_search(&mut self, ended: &EndedTrial) {
-        let levels = self.space.levels_in(&ended.trial.variant.config).unwrap_or_else(|| self.space.today());
-        self.search.tell(levels, &ended.outcome);
+    /// A load point at the rate that is next, where rates are asked for.
+    fn point_now(&self, point: LoadPoint) -> LoadPoint {
+        LoadPoint { rate: self.rates.as_ref().map_or(point.rate, TriedRates::rate), ..point }
+    }
+
+    /// What the configuration under way comes to; none as long as it takes more trials.
+    fn evaluated(&mut self, outcome: &TrialOutcome) -> Option<TrialOutcome> {
+        let Some(rates) = &mut self.rates else { return Some(outcome.clone()) };
+        let evaluated = rates.tell(outcome)?;
+        self.rates = Some(rates.of_another());
+        Some(evaluated)
+    }
+
+    fn tell_search(&mut self, trial: &TrialPlan, outcome: &TrialOutcome) {
+        let levels = self.space.levels_in(&trial.variant.config).unwrap_or_else(|| self.space.today());
+        self.search.tell(levels, outcome);
         let is_enough = self.spent >= SEARCH * self.rules.seconds || self.ended >= MOST_SEARCHED;
-        if is_enough || self.search.is_hopeless() {
+        if is_enough || self.search.is_hopeless(self.metric()) {
             self.search.end();
             self.go_on();
         }
@@ -320,18 +377,43 @@ impl TuneSchedule {
 }
 
 /// The sides of a part that need more rounds for what is done next to be known.
-fn open_sides(part: Part, rounds: &Rounds, metric: Metric, decide: f64) -> Vec<usize> {
-    let is_open = |place: &usize| {
-        let change = rounds.change(*place, metric, part == Part::Worths);
-        let Some((low, high)) = change.and_then(|change| change.interval()) else { return true };
+struct OpenSides<'a> {
+    part: Part,
+    rounds: &'a Rounds,
+    decide: f64,
+    measured: TrialValue<'a>,
+    held: TrialValue<'a>,
+}
+
+impl OpenSides<'_> {
+    fn all(&self) -> Vec<usize> {
+        let open: Vec<usize> = (0..self.rounds.sides()).filter(|place| self.is_open(*place)).collect();
+        match self.part {
+            // All of the winner is there for what is left of it to be held against.
+            Part::Rest if open.contains(&0) => vec![0, 1],
+            Part::Rest => Vec::new(),
+            _ => open,
+        }
+    }
+
+    fn is_open(&self, place: usize) -> bool {
+        let OpenSides { part, rounds, decide, measured, held } = self;
+        let has_to_hold = matches!(part, Part::Confirmation | Part::Rest);
+        if has_to_hold && rounds.misses(place, measured, held) > 0 {
+            return false;
+        }
+        let side = Taking::Side(place);
+        let (first, second) = if *part == Part::Worths { (Taking::Against, side) } else { (side, Taking::Against) };
+        // Where nothing can be measured, more rounds tell nothing.
+        let Some(lead) = rounds.lead(first, second, measured) else { return rounds.rounds() < FEWEST_ROUNDS };
+        let Some((low, high)) = lead.interval() else { return true };
         match part {
-            Part::Worths => low <= 0.0 && high >= decide,
+            Part::Worths => low <= 0.0 && high >= *decide,
             Part::Confirmation | Part::Rest | Part::Elsewhere(_) => {
                 high >= 0.0 && (low <= 0.0 || high - low > CLOSE * (low + high))
             }
         }
-    };
-    (0..rounds.sides()).filter(is_open).collect()
+    }
 }
 
 impl Stage for TuneSchedule {
@@ -346,22 +428,29 @@ impl Stage for TuneSchedule {
     /// By its name alone: what promises most takes long to find, and a trial says itself what it tried.
     fn awaits(&self, trial: &TrialPlan) -> bool {
         match self.parts.last().and_then(|(_, rounds)| rounds.next()) {
-            Some(turn) => turn.is(trial),
-            None => self.search.label().is_some_and(|name| trial.label == self.label(&name)),
+            Some(turn) => UnplacedTrial { point: self.point_now(turn.point), ..turn.clone() }.is(trial),
+            None => {
+                let is_named = self.search.label().is_some_and(|name| trial.label == self.label(&name));
+                is_named && trial.point == self.point_now(self.point)
+            }
         }
     }
 
     fn tell(&mut self, ended: &EndedTrial) {
         self.next = OnceCell::new();
         self.spent += ended.outcome.seconds();
+        self.trials += 1;
+        let Some(outcome) = self.evaluated(&ended.outcome) else { return };
         self.ended += 1;
-        let (metric, decide, has_time) = (self.metric(), self.rules.decide, self.left() > 0.0);
-        let Some((part, rounds)) = self.parts.last_mut() else { return self.tell_search(ended) };
-        let part = *part;
-        rounds.tell(&ended.outcome, |rounds| match part {
+        let (metric, has_time) = (self.metric(), self.left() > 0.0);
+        let Some((part, rounds)) = self.parts.last_mut() else { return self.tell_search(&ended.trial, &outcome) };
+        let (part, rules) = (*part, &self.rules);
+        let measured = |outcome: &TrialOutcome| search::measured(outcome, metric);
+        let held = |outcome: &TrialOutcome| search::value(outcome, rules, metric);
+        rounds.tell(&outcome, |rounds| match part {
             // The answer itself gets its rounds.
             Part::Worths | Part::Rest | Part::Elsewhere(_) if !has_time => Vec::new(),
-            _ => open_sides(part, rounds, metric, decide),
+            _ => OpenSides { part, rounds, decide: rules.decide, measured: &measured, held: &held }.all(),
         });
         if rounds.next().is_none() {
             self.go_on();
@@ -369,7 +458,8 @@ impl Stage for TuneSchedule {
     }
 
     fn about(&self) -> Amount {
-        let to_come = if self.has_next() { self.affordable(self.left()) } else { 0 };
-        Amount::of(self.ended + to_come, false)
+        let each = if self.ended == 0 { self.rules.trials_each() } else { self.trials as f64 / self.ended as f64 };
+        let to_come = if self.has_next() { (each * self.affordable(self.left()) as f64) as usize } else { 0 };
+        Amount::of(self.trials + to_come, false)
     }
 }

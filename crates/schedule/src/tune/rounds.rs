@@ -2,10 +2,9 @@
 
 use crate::block::BlockSide;
 use crate::draw;
-use crate::quantity::Quantity;
 use crate::stage::UnplacedTrial;
 use plimsoll_model::lab::TrialOutcome;
-use plimsoll_model::{Estimate, LoadPoint, Metric};
+use plimsoll_model::{Estimate, LoadPoint};
 use plimsoll_stats::sequential::Looks;
 
 /// The sides of an experiment whose rounds may end sooner than planned.
@@ -90,18 +89,48 @@ impl Rounds {
         self.sides.len()
     }
 
-    /// By how much the side at a place is better than what it is held against, as a share; with `is_against`, by how much
-    /// that is better than the side.
-    pub fn change(&self, place: usize, metric: Metric, is_against: bool) -> Option<Estimate> {
-        let of = |label: &str, round: u32| {
-            let found = self.outcomes.iter().find(|(of, in_round, _)| of == label && *in_round == round);
-            Quantity::Of(metric).value(&found?.2)
-        };
-        let pair = |round| Some((of(&self.against.label, round)?, of(&self.sides[place].label, round)?));
-        let turned = |(against, side): (f64, f64)| {
-            if metric.more_is_better() != is_against { (against, side) } else { (side, against) }
-        };
-        let pairs: Vec<(f64, f64)> = (1..=self.round).filter_map(pair).map(turned).collect();
+    /// By how much the first is better than the second, as a share, over the rounds that measured both: `measured` is the
+    /// logarithm of what a trial did, where more is better.
+    pub fn lead(&self, first: Taking, second: Taking, measured: TrialValue<'_>) -> Option<Estimate> {
+        let value = |part: Taking, round| measured(self.outcome(part, round)?).map(f64::exp);
+        let pairs: Vec<(f64, f64)> =
+            (1..=self.round).filter_map(|round| Some((value(second, round)?, value(first, round)?))).collect();
         self.looks.paired(&pairs).ok()
     }
+
+    /// In how many rounds a side failed, or missed what has to hold, although what it is held against was measured.
+    pub fn misses(&self, place: usize, measured: TrialValue<'_>, held: TrialValue<'_>) -> usize {
+        let missed = |round: &u32| {
+            let has = |part: Taking, value: TrialValue<'_>| self.outcome(part, *round).map(|of| value(of).is_some());
+            has(Taking::Against, measured) == Some(true) && has(Taking::Side(place), held) == Some(false)
+        };
+        (1..=self.round).filter(missed).count()
+    }
+
+    /// Rounds that have ended.
+    pub fn rounds(&self) -> usize {
+        // A round without turns is the one that nobody asked for.
+        let is_over = self.ended == self.turns.len() && !self.turns.is_empty();
+        (if is_over { self.round } else { self.round - 1 }) as usize
+    }
+
+    fn outcome(&self, part: Taking, round: u32) -> Option<&TrialOutcome> {
+        let label = match part {
+            Taking::Against => &self.against.label,
+            Taking::Side(place) => &self.sides[place].label,
+        };
+        let found = self.outcomes.iter().find(|(of, in_round, _)| of == label && *in_round == round);
+        found.map(|(_, _, outcome)| outcome)
+    }
 }
+
+/// Who takes part in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taking {
+    Against,
+    /// By its place.
+    Side(usize),
+}
+
+/// The logarithm of what a trial did, where more is better; none if it does not count.
+pub type TrialValue<'a> = &'a dyn Fn(&TrialOutcome) -> Option<f64>;

@@ -6,7 +6,7 @@ use super::tried::{Learned, ValuedTrial};
 use crate::judge;
 use crate::quantity::Quantity;
 use plimsoll_model::Metric;
-use plimsoll_model::lab::{TrialOutcome, TrialStatus};
+use plimsoll_model::lab::TrialOutcome;
 use plimsoll_plan::lab::TuneRules;
 use plimsoll_plan::lab::space::{Levels, SearchSpace};
 use plimsoll_plan::lab::tune::{TuneArm, TuneSampler};
@@ -39,7 +39,7 @@ pub struct Winner {
     pub changed: Vec<usize>,
     /// By how much it beats today's configuration, as far as the search tells: a share.
     pub believed: f64,
-    /// Of its settings the two that hang together most.
+    /// Of its settings the two that interact most.
     pub interaction: Option<FoundInteraction>,
 }
 
@@ -79,9 +79,16 @@ impl TuneSearch {
         self.is_over = true;
     }
 
-    /// Whether today's configuration itself comes to no good end, so that there is nothing to compare with.
-    pub fn is_hopeless(&self) -> bool {
-        self.trials.len() == AT_FIRST && self.outcomes().all(|outcome| outcome.status != TrialStatus::Done)
+    /// Whether today's configuration itself fails, so that there is nothing to compare with.
+    pub fn is_hopeless(&self, metric: Metric) -> bool {
+        self.trials.len() == AT_FIRST && self.outcomes().all(|outcome| measured(outcome, metric).is_none())
+    }
+
+    /// Whether today's configuration has missed what has to hold, as often as not.
+    pub fn misses_today(&self, rules: &TuneRules, metric: Metric) -> bool {
+        let today = || self.trials.iter().filter(|trial| trial.label == TODAY);
+        let missed = today().filter(|trial| value(&trial.outcome, rules, metric).is_none());
+        2 * missed.count() > today().count()
     }
 
     pub fn tell(&mut self, levels: Levels, outcome: &TrialOutcome) {
@@ -137,7 +144,7 @@ impl TuneSearch {
             (TuneSampler::Learning, Some(levels)) => levels.clone(),
             (TuneSampler::Learning, None) => {
                 let tried = self.tried(rules, metric);
-                let learned = Learned::of(space, &tried, self.noise(rules, metric), self.seed ^ number as u64);
+                let learned = Learned::of(space, &tried, self.noise(metric), self.seed ^ number as u64);
                 let promising = learned.and_then(|learned| proposer.most_promising(&learned, &tried));
                 promising.unwrap_or_else(|| proposer.drawn())
             }
@@ -149,7 +156,7 @@ impl TuneSearch {
     /// counts as a gain.
     pub fn winner(&self, space: &SearchSpace, rules: &TuneRules, metric: Metric) -> Option<Winner> {
         let tried = self.tried(rules, metric);
-        let learned = Learned::of(space, &tried, self.noise(rules, metric), self.seed)?;
+        let learned = Learned::of(space, &tried, self.noise(metric), self.seed)?;
         let cautious = |belief: Belief| belief.mean - CAUTION * belief.deviation;
         let known = learned.known();
         let (_, best) = known.into_iter().max_by(|(a, _), (b, _)| cautious(*a).total_cmp(&cautious(*b)))?;
@@ -169,29 +176,37 @@ impl TuneSearch {
         let tried = |(when, trial): (usize, &SearchedTrial)| ValuedTrial {
             levels: trial.levels.clone(),
             when: when as f64,
-            value: value(&trial.outcome, rules, metric),
+            // Everything is held against today's configuration, whatever it misses.
+            value: match trial.label == TODAY {
+                true => measured(&trial.outcome, metric),
+                false => value(&trial.outcome, rules, metric),
+            },
         };
         self.trials.iter().enumerate().map(tried).collect()
     }
 
     /// The standard deviation of one trial, from those of today's configuration.
-    fn noise(&self, rules: &TuneRules, metric: Metric) -> f64 {
+    fn noise(&self, metric: Metric) -> f64 {
         let of_today = self.trials.iter().filter(|trial| trial.label == TODAY);
-        let values: Vec<f64> = of_today.filter_map(|trial| value(&trial.outcome, rules, metric)).collect();
+        let values: Vec<f64> = of_today.filter_map(|trial| measured(&trial.outcome, metric)).collect();
         let steps: Vec<f64> = values.windows(2).map(|two| (two[1] - two[0]).powi(2)).collect();
         let variance = steps.iter().sum::<f64>() / 2.0 / steps.len().max(1) as f64;
         variance.sqrt().clamp(LEAST_NOISE, MOST_NOISE)
     }
 }
 
-/// The logarithm of what a trial measured, where more is better; none of one that failed, or missed what has to be kept.
-fn value(outcome: &TrialOutcome, rules: &TuneRules, metric: Metric) -> Option<f64> {
-    let point = outcome.point.as_ref().filter(|_| outcome.status == TrialStatus::Done)?;
+/// The logarithm of what a trial measured, where more is better; none of one that failed, or missed what has to hold.
+pub(super) fn value(outcome: &TrialOutcome, rules: &TuneRules, metric: Metric) -> Option<f64> {
+    let point = outcome.point.as_ref()?;
     let is_kept = |keep| judge::judge(point, keep) == SearchOutcome::Kept;
-    let comes_back = |most: f64| outcome.recovery.as_ref().is_none_or(|recovery| recovery.seconds <= most);
-    if !rules.keep.as_ref().is_none_or(is_kept) || !rules.recovery_seconds.is_none_or(comes_back) {
-        return None;
-    }
+    let recovery = outcome.recovery.as_ref();
+    let comes_back = |most: f64| recovery.is_none_or(|of| of.seconds <= most && of.broken.is_empty());
+    let holds = rules.keep.as_ref().is_none_or(is_kept) && rules.recovery_seconds.is_none_or(comes_back);
+    measured(outcome, metric).filter(|_| holds)
+}
+
+/// The same, whether it missed that or not.
+pub(super) fn measured(outcome: &TrialOutcome, metric: Metric) -> Option<f64> {
     let value = Quantity::Of(metric).value(outcome)?.ln();
     Some(if metric.more_is_better() { value } else { -value })
 }
@@ -203,7 +218,7 @@ fn stripped(space: &SearchSpace, learned: &Learned<'_>, best: &Levels, most: f64
     loop {
         let changed = space.changed_places(&levels);
         let all = changed.into_iter().map(|place| space.without(&levels, place));
-        let allowed = all.filter(|levels| space.exceeded(levels).is_none());
+        let allowed = all.filter(|without| *without != levels && space.exceeded(without).is_none());
         let losses = allowed.map(|levels| {
             let lead = learned.lead(best, &levels);
             (lead.mean + lead.deviation, levels)

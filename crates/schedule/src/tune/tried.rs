@@ -9,7 +9,7 @@ pub struct ValuedTrial {
     pub levels: Levels,
     /// Its place among all trials.
     pub when: f64,
-    /// The logarithm of what it measured, where more is better; none if it came to no good end.
+    /// The logarithm of what it measured, where more is better; none if it failed.
     pub value: Option<f64>,
 }
 

@@ -4,6 +4,7 @@ use super::workload::IO;
 use crate::error::PlanError;
 use crate::lab::flip;
 use crate::lab::pairs::pairs;
+use crate::lab::tune::TuneObjective;
 use crate::lab::{LabPlan, MOST_TRIALS, Method, Order, Restore, Rung, Storage, Variant, WarmUp, Where};
 use crate::plan::Measure;
 use crate::quantity;
@@ -274,6 +275,10 @@ impl Check<'_> {
             )
         } else if !trials.restore.copies() {
             ("trials.restore", "each trial needs the same data; accepted are the copies of restore")
+        } else if rules.objective == TuneObjective::LoadLine && rules.keep.is_none() {
+            ("tune.objective", "the load line is the rate at which a limit holds; give keep, such as p99 < 20ms")
+        } else if rules.line_within().is_some() && load.points[0].rate.is_some() {
+            ("load.rate", "the search finds the rates itself; leave rate out")
         } else if rules.recovery_seconds.is_some() && !trials.recovery {
             ("tune.recovery", "it is measured with trials.recovery = true")
         } else {
@@ -375,7 +380,7 @@ impl Check<'_> {
     }
 
     fn load(&self, variant: &Variant) -> Result<(), PlanError> {
-        let open = variant.load.find.is_some() || variant.load.points.iter().any(|point| point.rate.is_some());
+        let open = self.plan.is_open_loop(variant);
         let rules = &self.plan.trials;
         let problem = match rules.measure {
             Measure::EventsPerConnection(_) if open => {

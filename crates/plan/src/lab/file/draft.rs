@@ -22,6 +22,9 @@ pub type DraftSettings = BTreeMap<String, String>;
 pub struct PlanDraft {
     pub name: String,
     pub title: String,
+    /// The server's build, and the seed of the loads, where a file has to say them.
+    pub build: Option<String>,
+    pub seed: Option<u64>,
     /// An option file that the server starts from.
     pub config_file: Option<String>,
     /// On top of it.
@@ -63,6 +66,11 @@ pub struct DraftRung {
 }
 
 impl PlanDraft {
+    /// The same as a file of its own, which says what the command line would.
+    pub fn on_its_own(self, build: Option<&String>, seed: u64) -> PlanDraft {
+        PlanDraft { build: build.cloned(), seed: Some(seed), ..self }
+    }
+
     /// The plan file.
     pub fn text(&self) -> String {
         let mut text = format!("name = {}\ntitle = {}\n", quoted(&self.name), quoted(&self.title));
@@ -91,10 +99,12 @@ impl PlanDraft {
     }
 
     fn server(&self, text: &mut String) {
-        if self.config_file.is_none() && self.config.is_empty() && self.lane.is_none() {
+        let has_any = self.build.is_some() || self.config_file.is_some() || self.lane.is_some();
+        if !has_any && self.config.is_empty() {
             return;
         }
         section(text, "[server]");
+        self.build.iter().for_each(|build| key(text, "build", &quoted(build)));
         self.config_file.iter().for_each(|file| key(text, "config_file", &quoted(file)));
         self.lane.iter().for_each(|lane| key(text, "lane", &quoted(lane)));
         if !self.config.is_empty() {
@@ -139,6 +149,7 @@ impl PlanDraft {
                 key(text, "max_rounds", &most_rounds.to_string());
             }
         }
+        self.seed.iter().for_each(|seed| key(text, "seed", &seed.to_string()));
         if self.noisy_host {
             key(text, "noisy_host", "true");
         }
@@ -221,6 +232,8 @@ mod tests {
         PlanDraft {
             name: "advise-tpcc".to_owned(),
             title: "What \"advice\" is worth".to_owned(),
+            build: None,
+            seed: None,
             config_file: Some("/etc/my.cnf".to_owned()),
             config: [("innodb_io_capacity".to_owned(), "400".to_owned())].into(),
             lane: Some("slow".to_owned()),
@@ -254,6 +267,9 @@ mod tests {
         assert_eq!((base.workload.params["warehouses"].as_str(), base.workload.seed), ("4", 7));
         assert_eq!((base.load.points[0].connections, plan.trials.rounds, plan.trials.noisy_host), (8, 1, true));
         assert_eq!(plan.trials.allow, [Class::D1]);
+        let alone = draft(DraftAsks::Look).on_its_own(Some(&"mysql".to_owned()), 11);
+        let read = read("advice.toml", &alone.text(), PlanChoices::default(), &|_| Ok(String::new())).expect("a plan");
+        assert_eq!((read.seed, read.variants[0].build.as_str()), (11, "mysql"));
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub(super) fn rules(value: &DocumentValue) -> Result<TuneRules, PlanError> {
     let samplers = [("learning", TuneSampler::Learning), ("random", TuneSampler::Random)];
     Ok(TuneRules {
         seconds: fields.need("time", "how long all of it may take, such as 2h", DocumentValue::some_seconds)?,
+        looked_seconds: 0.0,
         objective: fields.read("objective", |value| value.choice(&objectives))?.unwrap_or(TuneObjective::Nopm),
         keep: fields.read("keep", |value| value.parsed(objective))?,
         recovery_seconds: fields.read("recovery", DocumentValue::some_seconds)?,

@@ -215,9 +215,11 @@ impl SearchSpace {
     /// The places of settings that differ from today's.
     pub fn changed_places(&self, levels: &[SettingLevel]) -> Vec<usize> {
         let today = self.today();
-        (0..levels.len())
-            .filter(|place| levels[*place] != today[*place] && levels[*place] != SettingLevel::Idle)
-            .collect()
+        // What another setting has woken up is unchanged as long as it has its own value of today.
+        let is_changed = |place: &usize| {
+            ![today[*place], self.dimensions[*place].today, SettingLevel::Idle].contains(&levels[*place])
+        };
+        (0..levels.len()).filter(is_changed).collect()
     }
 
     /// The settings that differ from today's, as servers take them.

@@ -128,6 +128,8 @@ fn what_a_setting_needs_is_another_setting_or_the_server_as_it_is() {
     assert!(matches!(active[1], SettingLevel::At(_)), "{active:?}");
     let names: Vec<&str> = space.changed(&active).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["thread_handling", "thread_pool_size"]);
+    let woken = space.tidy(vec![SettingLevel::Word(pooled), space.dimensions[1].today]);
+    assert_eq!(space.changed_places(&woken), [0], "what has its own value of today is unchanged");
     let alone = made("mariadb-11.8.9", &[], &named(&["thread_pool_size"]), &[]);
     assert_eq!(why(&alone, "thread_pool_size"), "it needs thread_handling = pool-of-threads");
 }

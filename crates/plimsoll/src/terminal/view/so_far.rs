@@ -5,7 +5,8 @@ use super::super::tty::Room;
 use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict};
-use plimsoll_model::number::{decimals_for, number, short};
+use plimsoll_model::number::{counted, decimals_for, number, short, signed_percent};
+use plimsoll_model::tune::{TuneConclusion, TuneSummary};
 use plimsoll_report::interval::Measured;
 
 /// Columns of the longest name, and of the longest if room is short.
@@ -16,6 +17,8 @@ const GAP: usize = 2;
 /// Positions of cells: a load may have its short name, rounds may be left out, and numbers follow.
 const LOAD: usize = 1;
 const ROUNDS: usize = 2;
+/// Configurations of a search that are named: the best ones.
+const NAMED: usize = 5;
 
 #[derive(Clone, Debug, Default)]
 pub struct SoFar {
@@ -39,6 +42,9 @@ impl SoFar {
             summary.ladders.iter().flat_map(|ladder| ladder.steps.iter().map(move |step| climbed(ladder, step)));
         let steps: Vec<Row> = steps.collect();
         let lines: Vec<Row> = summary.load_lines.iter().filter(|line| !line.tried.is_empty()).map(sought).collect();
+        if let Some(tune) = &summary.tune {
+            return SoFar { heads: ["trial", "changed", "", "better by", ""], rows: searched(tune) };
+        }
         if !steps.is_empty() {
             return SoFar { heads: ["rung", "verdict", "", "change", ""], rows: steps };
         }
@@ -137,17 +143,47 @@ fn told(estimate: &Estimate) -> String {
     Measured::from(estimate).label(decimals_for(estimate.value))
 }
 
-fn climbed(ladder: &Ladder, step: &LadderStep) -> Row {
-    let change = |change: &Estimate| {
-        let percent = |share: f64| number(100.0 * share, 1);
-        let sign = if change.value > 0.0 { "+" } else { "" };
-        match (change.low, change.high) {
-            (Some(low), Some(high)) => {
-                format!("{sign}{} % ({} – {})", percent(change.value), percent(low), percent(high))
-            }
-            _ => format!("{sign}{} %", percent(change.value)),
-        }
+/// `+38.0 % (31.0 – 45.0)`, or without an interval where there is none yet.
+fn change(change: &Estimate) -> String {
+    let percent = |share: f64| number(100.0 * share, 1);
+    let sign = if change.value > 0.0 { "+" } else { "" };
+    match change.interval() {
+        Some((low, high)) => format!("{sign}{} % ({} – {})", percent(change.value), percent(low), percent(high)),
+        None => format!("{sign}{} %", percent(change.value)),
+    }
+}
+
+/// The best that a search has tried; before them, what was left of it when it was measured again.
+fn searched(tune: &TuneSummary) -> Vec<Row> {
+    let row = |name: &str, settings: &[(&str, &str)], better: String, style: Option<Style>| {
+        let cells = [name.to_owned(), changed(settings), String::new(), better, String::new()];
+        Row { cells, short_load: counted(settings.len() as f64, "setting"), style }
     };
+    let kept = tune.kept_settings();
+    let kept: Vec<(&str, &str)> = kept.into_iter().map(|of| (of.name.as_str(), of.value.as_str())).collect();
+    let style = match tune.conclusion {
+        TuneConclusion::Confirmed => Some(Style::Green),
+        TuneConclusion::NotConfirmed => Some(Style::Red),
+        TuneConclusion::Open | TuneConclusion::Nothing => None,
+    };
+    let again = tune.shown_gain().map(|gain| row("measured again", &kept, change(gain), style));
+    let tried = tune.best().take(NAMED).map(|(tried, gain)| {
+        let settings: Vec<(&str, &str)> = tried.changed.iter().map(|(name, value)| (&**name, &**value)).collect();
+        row(&tried.label, &settings, signed_percent(gain), None)
+    });
+    again.into_iter().chain(tried).collect()
+}
+
+/// `innodb_io_capacity = 4000 and 2 more`.
+fn changed(settings: &[(&str, &str)]) -> String {
+    match settings {
+        [] => "nothing".to_owned(),
+        [(name, value)] => format!("{name} = {value}"),
+        [(name, value), more @ ..] => format!("{name} = {value} and {} more", more.len()),
+    }
+}
+
+fn climbed(ladder: &Ladder, step: &LadderStep) -> Row {
     let style = match step.verdict {
         RungVerdict::Kept => Some(Style::Green),
         RungVerdict::Worse | RungVerdict::NotApplied => Some(Style::Red),
@@ -183,6 +219,7 @@ fn sought(line: &LoadLine) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_testkit::tuned::{tried_settings, tune_summary};
 
     fn row(name: &str, connections: usize) -> Row {
         let point = LoadPoint::closed(connections);
@@ -223,6 +260,18 @@ mod tests {
             "a/rather…  c64       1,786 ± 34    12.3",
         ];
         assert_eq!(shown(&so_far, None, (40, 12)), expected);
+    }
+
+    #[test]
+    fn a_search_names_its_best_trials_and_first_what_was_measured_again() {
+        let mut tune = tune_summary();
+        tune.tried.extend([tried_settings("3", &["a"], Ok(-0.1)), tried_settings("4", &["a", "b", "c"], Ok(0.5))]);
+        let rows = |tune: &TuneSummary| searched(tune).into_iter().map(|row| row.cells).collect::<Vec<_>>();
+        let tried = [["4", "a = 9 and 2 more", "", "+50.0 %", ""], ["3", "a = 9", "", "−10.0 %", ""]];
+        let again = ["measured again", "a = 1", "", "+38.0 % (31.0 – 45.0)", ""];
+        assert_eq!(rows(&tune), [again, tried[0], tried[1]]);
+        (tune.confirmed, tune.kept) = (None, None);
+        assert_eq!(rows(&tune), tried);
     }
 
     #[test]
