@@ -62,14 +62,18 @@ impl<'a> Proposer<'a> {
         self.space.today()
     }
 
-    /// What promises most, by what was learned; none if there is nothing that was not found to fail.
+    /// What promises most, by what was learned; none if there is nothing but today's configuration and what was found to fail.
     pub fn most_promising(&mut self, learned: &Learned<'_>, tried: &[ValuedTrial]) -> Option<Levels> {
         let known = learned.known();
         let above = known.first()?.0.mean;
-        let has_failed = |levels: &Levels| tried.iter().any(|trial| trial.value.is_none() && trial.levels == *levels);
+        // Today's configuration is measured now and then in any case.
+        let today = self.space.today();
+        let is_known = |levels: &Levels| {
+            *levels == today || tried.iter().any(|trial| trial.value.is_none() && trial.levels == *levels)
+        };
         let mut looked_at: Vec<(f64, Levels)> = Vec::new();
         let mut look = |levels: Levels| {
-            if !has_failed(&levels) {
+            if !is_known(&levels) {
                 looked_at.push((learned.promise(&levels, above), levels));
             }
         };
@@ -86,7 +90,7 @@ impl<'a> Proposer<'a> {
             let before: Vec<Levels> = looked_at.iter().map(|(_, levels)| levels.clone()).collect();
             for levels in before.iter().flat_map(|levels| std::iter::repeat_n(levels, PROMISING)) {
                 let moved = self.moved(levels, 1);
-                if !has_failed(&moved) {
+                if !is_known(&moved) {
                     looked_at.push((learned.promise(&moved, above), moved));
                 }
             }
