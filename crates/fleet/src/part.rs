@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// How long an event is waited for.
 const LOOK: Duration = Duration::from_millis(1);
+/// A load that tells faster than we can is left for a moment after this time, so that orders are heard and the heart beats.
+const LONGEST_PUMP: Duration = Duration::from_millis(100);
 /// Loops that were told to stop are drained after this.
 const DRAINED_WITHIN: Duration = Duration::from_secs(6);
 
@@ -119,8 +121,12 @@ impl<L: LocalLoad> Part<L> {
     /// # Errors
     /// It cannot be kept.
     pub fn pump(&mut self) -> io::Result<()> {
+        let begun = Instant::now();
         while let Some(event) = self.load.next(LOOK) {
             self.take(event)?;
+            if begun.elapsed() >= LONGEST_PUMP {
+                break;
+            }
         }
         Ok(())
     }

@@ -10,7 +10,8 @@ use plimsoll_testkit::servers::wait_until;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 
-const SCRIPT: Script = Script { loops: 4, seconds: 20, pace: Duration::from_millis(50), silent: None };
+const SCRIPT: Script =
+    Script { loops: 4, seconds: 20, pace: Duration::from_millis(50), silent: None, is_restless: false };
 
 /// Begins a load and forgets it after a while, as one that is killed does.
 fn begun(scene: &Scene, patience: Duration) -> AgreedLoad {

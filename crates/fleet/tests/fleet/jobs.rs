@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-const SCRIPT: Script = Script { loops: 2, seconds: 2, pace: Duration::from_millis(50), silent: None };
+const SCRIPT: Script =
+    Script { loops: 2, seconds: 2, pace: Duration::from_millis(50), silent: None, is_restless: false };
 
 #[test]
 fn pieces_are_done_by_all_hands_and_each_once() {

@@ -57,6 +57,18 @@ fn one_that_is_started_again_is_lost_and_joins_the_next_load() {
 }
 
 #[test]
+fn one_whose_load_never_pauses_hears_that_it_is_to_stop() {
+    let script = Script { is_restless: true, ..Script::of(2, 80, PACE) };
+    let Some(scene) = Scene::of(script) else { return };
+    let _agents = scene.agents(2);
+    let fleet = scene.fleet(2, 0);
+    let mut load = scene.begin(&fleet, 2);
+    let outcome = follow(&mut load, |so_far| if so_far.seconds.len() < 3 { Then::GoOn } else { Then::Stop });
+    assert!(outcome.failed.is_empty() && outcome.lost == 0, "{:?}", outcome.failed);
+    assert!(outcome.seconds.len() < 80, "{}", outcome.seconds.len());
+}
+
+#[test]
 fn one_too_many_ends_the_load() {
     let Some(scene) = Scene::of(Script::of(2, SECONDS, PACE)) else { return };
     let _agents = scene.agents(2);

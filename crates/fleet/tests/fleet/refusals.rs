@@ -8,7 +8,8 @@ use plimsoll_load::source::{LoadEvent, LoadSource};
 use plimsoll_plan::broker::BrokerAddress;
 use std::time::Duration;
 
-const SCRIPT: Script = Script { loops: 2, seconds: 2, pace: Duration::from_millis(50), silent: None };
+const SCRIPT: Script =
+    Script { loops: 2, seconds: 2, pace: Duration::from_millis(50), silent: None, is_restless: false };
 
 #[test]
 fn a_broker_that_is_not_there_is_named() {

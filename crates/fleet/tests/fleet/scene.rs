@@ -35,11 +35,13 @@ pub struct Script {
     pub pace: Duration,
     /// This loop tells nothing from this second on, and does not end.
     pub silent: Option<(usize, u64)>,
+    /// There is always something that it tells.
+    pub is_restless: bool,
 }
 
 impl Script {
     pub fn of(loops: usize, seconds: u64, pace: Duration) -> Script {
-        Script { loops, seconds, pace, silent: None }
+        Script { loops, seconds, pace, silent: None, is_restless: false }
     }
 
     pub fn facts(&self) -> LoadFacts {
@@ -148,7 +150,9 @@ impl LoadSource for Replay {
 
     fn next(&mut self, wait: Duration) -> Option<LoadEvent> {
         self.advance();
-        let event = self.untold.pop_front();
+        let restless = || LoadEvent::Machine(Box::default());
+        let event =
+            self.untold.pop_front().or_else(|| (self.script.is_restless && self.begun.is_some()).then(restless));
         if event.is_none() {
             thread::sleep(wait);
         }

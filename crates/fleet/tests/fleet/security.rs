@@ -16,7 +16,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 use tempfile::TempDir;
 
-const SCRIPT: Script = Script { loops: 2, seconds: 3, pace: Duration::from_millis(100), silent: None };
+const SCRIPT: Script =
+    Script { loops: 2, seconds: 3, pace: Duration::from_millis(100), silent: None, is_restless: false };
 
 struct Keys {
     directory: TempDir,
