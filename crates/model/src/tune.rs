@@ -3,6 +3,7 @@
 use crate::durability::Risks;
 use crate::estimate::{CONFIDENCE, Estimate};
 use crate::metric::Metric;
+use crate::number::counted;
 use serde::{Deserialize, Serialize};
 
 /// A search, of one variant.
@@ -87,6 +88,11 @@ impl TuneSummary {
         let mut gains: Vec<_> = others.filter_map(|tried| Some((tried, tried.gain?))).collect();
         gains.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         gains.into_iter()
+    }
+
+    /// How much was tried: `38 trials`, or configurations where each of them takes several.
+    pub fn tried_in_words(&self) -> String {
+        counted(self.tried.len() as f64, if self.line_within.is_some() { "configuration" } else { "trial" })
     }
 
     /// On what the best was measured again.

@@ -17,7 +17,7 @@ use plimsoll_plan::lab::{Objective, Variant};
 use plimsoll_stats::search::{Search, SearchOutcome, SearchSpec};
 
 /// Where a search begins: at a busy server that does not yet have queues.
-const START: f64 = 0.7;
+pub(crate) const START: f64 = 0.7;
 /// A closed loop waits for its answers; an open loop may get somewhat more out of a server that works in batches.
 const HIGHEST: f64 = 1.5;
 const LOWEST: f64 = 0.01;

@@ -122,8 +122,6 @@ impl Situation {
         Ok(PlanDraft {
             name: format!("advised-{}", self.slug()),
             title: self.name.to_owned(),
-            build: None,
-            seed: None,
             config_file: Some(config_file.display().to_string()),
             config: DraftSettings::new(),
             lane: self.lane.map(str::to_owned),

@@ -2,7 +2,7 @@
 
 use super::words::{change, quantity};
 use plimsoll_model::layout::clean;
-use plimsoll_model::number::{counted, percent, signed_percent};
+use plimsoll_model::number::{percent, signed_percent};
 use plimsoll_model::tune::{
     FoundSetting, SearchedSetting, SettingInteraction, TriedSettings, TuneConclusion, TuneSummary,
 };
@@ -94,7 +94,7 @@ fn interaction(space: &SearchSpace, of: &FoundInteraction) -> SettingInteraction
 /// `On base +38.0 % (95 % interval +31.0 % to +45.0 %) throughput, confirmed on other data; 2 settings bring it: …`.
 pub fn sentence(tune: &TuneSummary) -> String {
     let what = what(tune);
-    let trials = counted(tune.tried.len() as f64, if tune.line_within.is_some() { "configuration" } else { "trial" });
+    let trials = tune.tried_in_words();
     let today = if tune.misses_today { "; today’s configuration misses what has to hold" } else { "" };
     match tune.conclusion {
         TuneConclusion::Open => {

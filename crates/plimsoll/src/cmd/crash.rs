@@ -45,7 +45,7 @@ pub fn run(args: &CrashArgs) -> anyhow::Result<u8> {
             let choices = PlanChoices { seed, ..PlanChoices::default() };
             let plan = file::read(OF_CRASH, &draft.text(), choices, &|name| option_file(Path::new(name)))?;
             if let Some(path) = &args.plan {
-                let text = draft.on_its_own(args.own.server.as_ref(), seed).text();
+                let text = draft.text_alone(args.own.server.as_deref(), seed);
                 fs::write(path, text).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
                 terminal::note(&format!("written: {}", path.display()));
                 return Ok(DONE);
@@ -113,8 +113,6 @@ fn draft(args: &CrashArgs) -> anyhow::Result<PlanDraft> {
             args.workload,
             counted(f64::from(args.connections), "connection")
         ),
-        build: None,
-        seed: None,
         config_file: drafted::config_file(args.own.config_file.as_ref())?,
         config: args.own.set.iter().cloned().collect(),
         lane: lane(args)?,

@@ -232,9 +232,7 @@ fn show(args: &LabArgs, plan: &LabPlan, baseline: Option<&Baseline>, finished: F
     }
     let again = goes_on.then(|| resumed("plimsoll lab", &recording, args.server.as_deref()) + &said_again(args));
     tell_failures(&failed, summary.trials.done + summary.trials.failed);
-    for (trial, what) in &broken {
-        terminal::note(&format!("damaged after the crash: {}: {what}", terminal::title(trial)));
-    }
+    tell_damage(&broken);
     let missed = summary.load_lines.iter().any(|line| line.rate.is_none());
     let is_lost = summary.crashes.iter().any(|cell| cell.breaks_its_promise());
     let is_good = match &summary.tune {
@@ -316,6 +314,13 @@ pub fn write_option_file(
     fs::write(&path, text).with_context(|| format!("the option file cannot be written: {}", path.display()))?;
     terminal::note(&format!("option file: {}", path.display()));
     Ok(())
+}
+
+/// Says after which trials' crashes data were damaged.
+pub fn tell_damage(broken: &[(TrialPlan, String)]) {
+    for (trial, what) in broken {
+        terminal::note(&format!("damaged after the crash: {}: {what}", terminal::title(trial)));
+    }
 }
 
 /// Says which trials failed and why; a setting that was not in effect is one reason.

@@ -1,6 +1,6 @@
 //! `plimsoll tune`: a search for better settings of a private server under a load.
 
-use super::lab::{begun_with, option_file, recording, resumed, tell_dry_run, tell_end, write_option_file};
+use super::lab::{begun_with, option_file, recording, resumed, tell_damage, tell_dry_run, tell_end, write_option_file};
 use super::report::{recorded, tell_page};
 use super::run::random_seed;
 use super::{CHECK_FAILED, DONE, drafted};
@@ -96,7 +96,7 @@ impl Tuning<'_> {
         let draft = draft(args, workload)?;
         let plan = self.plan(&draft, seed)?;
         if let Some(path) = &args.plan {
-            let text = draft.on_its_own(args.own.server.as_ref(), seed).text();
+            let text = draft.text_alone(args.own.server.as_deref(), seed);
             fs::write(path, text).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
             terminal::note(&format!("written: {}", path.display()));
             return Ok(None);
@@ -206,8 +206,6 @@ fn draft(args: &TuneArgs, workload: &str) -> anyhow::Result<PlanDraft> {
     Ok(PlanDraft {
         name: drafted::name("tune", workload),
         title: format!("better settings for {workload} at {}", counted(f64::from(args.connections), "connection")),
-        build: None,
-        seed: None,
         config_file: drafted::config_file(args.own.config_file.as_ref())?,
         config: args.own.set.iter().cloned().collect(),
         lane: args.lane.clone(),
@@ -250,9 +248,7 @@ fn show(args: &TuneArgs, plan: &LabPlan, finished: Finished) -> anyhow::Result<u
     }
     let again =
         goes_on.then(|| resumed("plimsoll tune", &recording, args.own.server.as_deref()) + &said_again(args, plan));
-    for (trial, what) in &broken {
-        terminal::note(&format!("damaged after the crash: {}: {what}", terminal::title(trial)));
-    }
+    tell_damage(&broken);
     let is_refuted = summary.tune.as_ref().is_some_and(|tune| tune.conclusion == TuneConclusion::NotConfirmed);
     let code = tell_end(ended.as_ref(), if is_refuted { CHECK_FAILED } else { DONE }, again.as_deref());
     terminal::note(&format!("recording: {}", recording.display()));

@@ -153,9 +153,8 @@ pub fn section(tune: &TuneSummary) -> Option<Section> {
         blocks.push(Block::subheading("What failed"));
         blocks.push(Block::List(failures.into_iter().map(Item::of).collect()));
     }
-    let count = |number: usize, what: &str| counted(number as f64, what);
-    blocks.push(Block::folded(&format!("All of {}", count(tune.tried.len(), "trial")), "tried", tried(tune)));
-    let searched_words = format!("What was tried of {}", count(tune.searched.len(), "setting"));
+    blocks.push(Block::folded(&format!("All of {}", tune.tried_in_words()), "tried", tried(tune)));
+    let searched_words = format!("What was tried of {}", counted(tune.searched.len() as f64, "setting"));
     blocks.push(Block::folded(&searched_words, "searched", searched(tune)));
     if !tune.left_out.is_empty() {
         let words = format!("Why {} left alone", of_settings(tune.left_out.len()));
@@ -171,7 +170,7 @@ fn of_settings(number: usize) -> String {
 
 /// `38 trials, believed +52.0 %, confirmed +38.0 %`.
 fn found(tune: &TuneSummary) -> String {
-    let trials = counted(tune.tried.len() as f64, "trial");
+    let trials = tune.tried_in_words();
     let believed = tune.believed.map(|gain| format!(", believed {}", signed_percent(gain)));
     let again = if is_confirmed(tune) { "confirmed" } else { "measured again" };
     let confirmed = tune.shown_gain().map(|gain| format!(", {again} {}", signed_percent(gain.value)));

@@ -1,16 +1,15 @@
 //! How much a configuration carries within a limit, where that is the objective: the highest rate of arrivals at which the
-//! limit holds, by a few trials, each of which suggests the rate of the next.
+//! limit holds, by a few trials, each of which suggests the rate of the next. The search of [`crate::load_line`] is surer, and
+//! takes more trials than there is time for with each of many configurations.
 
 use crate::judge::judge;
-use crate::load_line::three_digits;
+use crate::load_line::{START, three_digits};
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_plan::lab::Objective;
 use plimsoll_stats::search::SearchOutcome;
 
 /// Trials of one configuration at most.
 const MOST: usize = 10;
-/// Of what a closed loop reached, where the first rates begin.
-const START: f64 = 0.7;
 /// From the first rate to the next; as long as all were kept or all were missed, each step is the square of the one before, up to
 /// the longest.
 const STEP: f64 = 1.25;

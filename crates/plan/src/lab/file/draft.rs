@@ -22,9 +22,6 @@ pub type DraftSettings = BTreeMap<String, String>;
 pub struct PlanDraft {
     pub name: String,
     pub title: String,
-    /// The server's build, and the seed of the loads, where a file has to say them.
-    pub build: Option<String>,
-    pub seed: Option<u64>,
     /// An option file that the server starts from.
     pub config_file: Option<String>,
     /// On top of it.
@@ -66,17 +63,21 @@ pub struct DraftRung {
 }
 
 impl PlanDraft {
-    /// The same as a file of its own, which says what the command line would.
-    pub fn on_its_own(self, build: Option<&String>, seed: u64) -> PlanDraft {
-        PlanDraft { build: build.cloned(), seed: Some(seed), ..self }
+    /// The plan file, for a command line that says the server's build and the seed.
+    pub fn text(&self) -> String {
+        self.written(None, None)
     }
 
-    /// The plan file.
-    pub fn text(&self) -> String {
+    /// The plan file on its own.
+    pub fn text_alone(&self, build: Option<&str>, seed: u64) -> String {
+        self.written(build, Some(seed))
+    }
+
+    fn written(&self, build: Option<&str>, seed: Option<u64>) -> String {
         let mut text = format!("name = {}\ntitle = {}\n", quoted(&self.name), quoted(&self.title));
-        self.server(&mut text);
+        self.server(&mut text, build);
         self.workload(&mut text);
-        self.trials(&mut text);
+        self.trials(&mut text, seed);
         match &self.asks {
             DraftAsks::Look => {}
             DraftAsks::Crash(rules) => crash(&mut text, rules),
@@ -98,13 +99,13 @@ impl PlanDraft {
         text
     }
 
-    fn server(&self, text: &mut String) {
-        let has_any = self.build.is_some() || self.config_file.is_some() || self.lane.is_some();
+    fn server(&self, text: &mut String, build: Option<&str>) {
+        let has_any = build.is_some() || self.config_file.is_some() || self.lane.is_some();
         if !has_any && self.config.is_empty() {
             return;
         }
         section(text, "[server]");
-        self.build.iter().for_each(|build| key(text, "build", &quoted(build)));
+        build.iter().for_each(|build| key(text, "build", &quoted(build)));
         self.config_file.iter().for_each(|file| key(text, "config_file", &quoted(file)));
         self.lane.iter().for_each(|lane| key(text, "lane", &quoted(lane)));
         if !self.config.is_empty() {
@@ -131,7 +132,7 @@ impl PlanDraft {
         key(text, "connections", &self.connections.to_string());
     }
 
-    fn trials(&self, text: &mut String) {
+    fn trials(&self, text: &mut String, seed: Option<u64>) {
         section(text, "[trials]");
         key(text, "warmup", &quoted(&self.warmup));
         // What of the option file is not in effect is for advice to say; but what is lost, is lost by what is.
@@ -149,7 +150,7 @@ impl PlanDraft {
                 key(text, "max_rounds", &most_rounds.to_string());
             }
         }
-        self.seed.iter().for_each(|seed| key(text, "seed", &seed.to_string()));
+        seed.iter().for_each(|seed| key(text, "seed", &seed.to_string()));
         if self.noisy_host {
             key(text, "noisy_host", "true");
         }
@@ -232,8 +233,6 @@ mod tests {
         PlanDraft {
             name: "advise-tpcc".to_owned(),
             title: "What \"advice\" is worth".to_owned(),
-            build: None,
-            seed: None,
             config_file: Some("/etc/my.cnf".to_owned()),
             config: [("innodb_io_capacity".to_owned(), "400".to_owned())].into(),
             lane: Some("slow".to_owned()),
@@ -267,8 +266,8 @@ mod tests {
         assert_eq!((base.workload.params["warehouses"].as_str(), base.workload.seed), ("4", 7));
         assert_eq!((base.load.points[0].connections, plan.trials.rounds, plan.trials.noisy_host), (8, 1, true));
         assert_eq!(plan.trials.allow, [Class::D1]);
-        let alone = draft(DraftAsks::Look).on_its_own(Some(&"mysql".to_owned()), 11);
-        let read = read("advice.toml", &alone.text(), PlanChoices::default(), &|_| Ok(String::new())).expect("a plan");
+        let alone = draft(DraftAsks::Look).text_alone(Some("mysql"), 11);
+        let read = read("advice.toml", &alone, PlanChoices::default(), &|_| Ok(String::new())).expect("a plan");
         assert_eq!((read.seed, read.variants[0].build.as_str()), (11, "mysql"));
     }
 

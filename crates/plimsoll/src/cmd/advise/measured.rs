@@ -229,7 +229,7 @@ impl<'a> AdviceLab<'a> {
         }
         let asks = DraftAsks::Ladder { rungs, most_rounds: MOST_ROUNDS };
         let draft = PlanDraft { asks, ..self.draft.clone() };
-        let text = draft.on_its_own(self.args.target.server.as_ref(), random_seed()).text();
+        let text = draft.text_alone(self.args.target.server.as_deref(), random_seed());
         fs::write(path, text).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
         terminal::note(&format!("written: {}", path.display()));
         Ok(())
@@ -281,8 +281,6 @@ fn draft(args: &AdviseArgs, asked_for: &SeenContext, workload: &str) -> anyhow::
     Ok(PlanDraft {
         name: drafted::name("advise", workload),
         title: format!("advice for {workload} at {}", counted(f64::from(of.connections), "connection")),
-        build: None,
-        seed: None,
         config_file: drafted::config_file(args.config_file.as_ref())?,
         config: DraftSettings::new(),
         lane: of.lane.clone(),
