@@ -1,5 +1,6 @@
 //! From advice to the ladder that measures it, and from what the ladder found to what is said and written.
 
+use crate::window::is_need;
 use plimsoll_model::advice::{Advice, AdviceFinding, MeasuredWorth, Severity};
 use plimsoll_model::lab::{Ladder, RungVerdict};
 use plimsoll_model::number::{counted, signed_percent, signed_range};
@@ -20,9 +21,9 @@ pub fn proposals(advice: &Advice, tried: &[AdviceFinding]) -> Vec<AdviceFinding>
     proposals
 }
 
-/// Those that are one change of a setting, most promising first.
+/// Those that are a change of settings, most promising first. What is needed is not among them: it is needed whatever it costs.
 pub fn most_promising(mut findings: Vec<AdviceFinding>) -> Vec<AdviceFinding> {
-    findings.retain(|finding| finding.change().is_some());
+    findings.retain(|finding| finding.change().is_some() && !is_need(finding));
     findings.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.severity.cmp(&a.severity)));
     findings
 }
@@ -37,7 +38,7 @@ pub fn rung(proposal: &AdviceFinding) -> DraftRung {
     let setting = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     DraftRung {
         name: rung_name(proposal),
-        settings: proposal.change().map(setting).into_iter().collect(),
+        settings: proposal.changes().map(setting).collect(),
         why: format!("{}: {}", proposal.rule, proposal.found),
     }
 }
@@ -68,11 +69,13 @@ pub fn with_worth(proposals: Vec<AdviceFinding>, ladder: &Ladder) -> Vec<AdviceF
 
 /// What does not help is not advised any more.
 fn judged(finding: AdviceFinding) -> AdviceFinding {
-    let setting = finding.setting.clone().unwrap_or_default();
+    let names: Vec<&str> = finding.changes().map(|(name, _)| name).collect();
+    let is = if names.len() > 1 { "they are" } else { "it is" };
+    let left = format!("leave {} as {is}", names.join(" and "));
     match finding.measured.as_ref().map(|measured| measured.verdict) {
         None | Some(RungVerdict::Kept) => finding,
         Some(RungVerdict::NotMeasurableHere) => AdviceFinding { severity: Severity::Info, ..finding },
-        Some(_) => AdviceFinding { severity: Severity::Info, advised: format!("leave {setting} as it is"), ..finding },
+        Some(_) => AdviceFinding { severity: Severity::Info, advised: left, ..finding },
     }
 }
 
@@ -90,11 +93,8 @@ pub fn kept(measured: &[AdviceFinding]) -> Vec<&AdviceFinding> {
 
 /// The settings of what was kept.
 pub fn kept_settings(measured: &[AdviceFinding]) -> DraftSettings {
-    let change = |finding: &AdviceFinding| {
-        let (name, value) = finding.change()?;
-        Some((name.to_owned(), value.to_owned()))
-    };
-    kept(measured).into_iter().filter_map(change).collect()
+    let changes = kept(measured).into_iter().flat_map(|finding| finding.changes());
+    changes.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// An option file with what was kept, each line below what it brought and what it costs. `head` says what was measured.
@@ -119,9 +119,14 @@ fn costs(classes: &[Class]) -> String {
 /// The advice that is left after everything was measured: `last` is that of the server with what was kept, `together` what
 /// all of it brings.
 pub fn conclude(last: Advice, measured: Vec<AdviceFinding>, together: Option<&Estimate>) -> Advice {
-    let answer = answer(&measured, together).unwrap_or_else(|| last.answer.clone());
-    let left: Vec<AdviceFinding> =
-        last.findings.iter().filter(|finding| !was_tried(finding, &measured)).cloned().collect();
+    let is_left = |finding: &&AdviceFinding| is_need(finding) || !was_tried(finding, &measured);
+    let left: Vec<AdviceFinding> = last.findings.iter().filter(is_left).cloned().collect();
+    let needed = left.iter().find(|finding| is_need(finding) && finding.change().is_some());
+    let answer = match (answer(&measured, together), needed) {
+        (None, _) => last.answer.clone(),
+        (Some(answer), None) => answer,
+        (Some(answer), Some(need)) => format!("{answer} Needed all the same: {}.", need.advised),
+    };
     let mut findings = [measured, left].concat();
     findings.sort_by_key(|finding| (finding.step, Reverse(finding.severity)));
     Advice { answer, findings, ..last }
@@ -149,7 +154,7 @@ fn answer(measured: &[AdviceFinding], together: Option<&Estimate>) -> Option<Str
         let all = counted(measured.len() as f64, "proposal");
         return Some(format!("Leave the settings as they are: {all}, none shown to help here ({}).", told.join(", ")));
     }
-    let lines: Vec<&str> = kept.iter().filter_map(|finding| finding.line.as_deref()).collect();
+    let lines: Vec<String> = kept.iter().filter_map(|finding| finding.change_words()).collect();
     let worth = together.map(|gain| format!(": {}", gain_words(gain)));
     Some(format!("Do first: set {}{}, as measured here.", lines.join(", "), worth.unwrap_or_default()))
 }
@@ -158,7 +163,7 @@ fn answer(measured: &[AdviceFinding], together: Option<&Estimate>) -> Option<Str
 mod tests {
     use super::*;
     use crate::window::judge;
-    use crate::window::rules::fixtures::limited_by;
+    use crate::window::rules::fixtures::{limited_by, needs};
     use plimsoll_model::Metric;
     use plimsoll_model::diagnosis::Bottleneck;
     use plimsoll_model::durability::Risks;
@@ -207,6 +212,46 @@ mod tests {
         assert_eq!(first.settings["innodb_buffer_pool_size"], "4G");
         assert!(first.why.starts_with("mem.pool-small: 70 % of the transactions’ time"), "{}", first.why);
         assert_eq!(proposals(&advice(), &all[..1]).len(), 1);
+    }
+
+    /// What a server without a binary log is advised whose temporary tables go to disk.
+    fn advice_with_needs() -> Advice {
+        let mut seen = limited_by(Bottleneck::CommitSync);
+        seen.release = plimsoll_plan::knowledge::Release::parse("mariadb-10.11").unwrap();
+        (seen.counted.tmp_tables, seen.counted.tmp_disk_tables) = (Some(100.0), Some(20.0));
+        seen.settings.insert("log_bin".to_owned(), "OFF".to_owned());
+        seen.needs = needs("replication = true\nisolation = \"READ-COMMITTED\"");
+        judge("run, 8 connections", &seen)
+    }
+
+    #[test]
+    fn what_is_needed_is_not_tried_and_stays_advised_whatever_was_measured() {
+        let all = proposals(&advice_with_needs(), &[]);
+        let rules: Vec<&str> = all.iter().map(|of| of.rule.as_str()).collect();
+        assert_eq!(rules, ["tmp.disk"]);
+        let measured = with_worth(all, &ladder(&[("tmp-table-size", RungVerdict::Worse)]));
+        let told = conclude(advice_with_needs(), measured, None);
+        let log = told.findings.iter().find(|of| of.rule == "needs.replication").expect("it is needed");
+        assert_eq!((log.severity, log.change()), (Severity::Critical, Some(("log_bin", "binlog"))));
+        assert!(told.findings.iter().any(|of| of.rule == "needs.isolation" && of.severity == Severity::Warn));
+        assert!(told.answer.contains("none shown to help here"), "{}", told.answer);
+        assert!(told.answer.ends_with("Needed all the same: set log_bin = binlog in the option file, and restart."));
+    }
+
+    #[test]
+    fn settings_of_which_one_does_nothing_without_the_other_are_one_rung() {
+        let all = proposals(&advice_with_needs(), &[]);
+        let settings: Vec<(String, String)> = rung(&all[0]).settings.into_iter().collect();
+        let to = |name: &str| (name.to_owned(), "32M".to_owned());
+        assert_eq!(settings, [to("max_heap_table_size"), to("tmp_table_size")]);
+        let kept = with_worth(all.clone(), &ladder(&[("tmp-table-size", RungVerdict::Kept)]));
+        assert_eq!(kept_settings(&kept).len(), 2);
+        let text = option_file(&[], &kept);
+        assert!(text.ends_with("\ntmp_table_size = 32M\nmax_heap_table_size = 32M\n"), "{text}");
+        let told = conclude(advice_with_needs(), kept, None).answer;
+        assert!(told.starts_with("Do first: set tmp_table_size = 32M and max_heap_table_size = 32M"), "{told}");
+        let worse = with_worth(all, &ladder(&[("tmp-table-size", RungVerdict::Worse)]));
+        assert_eq!(worse[0].advised, "leave tmp_table_size and max_heap_table_size as they are");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::window::{WindowVerdict, judge};
 use plimsoll_model::advice::{Advice, Severity};
 use plimsoll_model::diagnosis::Bottleneck;
 use plimsoll_plan::knowledge::{Release, classes};
+use std::collections::BTreeSet;
 
 /// An option file in memory.
 struct OneFile<'a>(&'a str);
@@ -26,7 +27,8 @@ impl ConfigSources for OneFile<'_> {
 
 fn of_file(lines: &str, release: &str) -> Advice {
     let text = format!("[mysqld]\n{lines}\n");
-    config::judge(read("my.cnf", &mut OneFile(&text)).unwrap(), Release::parse(release).unwrap())
+    let read = read("my.cnf", &mut OneFile(&text)).unwrap();
+    config::judge(read, Release::parse(release).unwrap(), BTreeSet::new())
 }
 
 fn with(settings: &[(&str, &str)]) -> SeenServer {
@@ -156,8 +158,10 @@ fn nothing_that_costs_safety_is_proposed_to_whom_has_not_allowed_it() {
         plant(&mut seen);
         seen.allowed.clear();
         let WindowVerdict::Found(found) = (rule.judge)(&seen) else { continue };
-        let Some((name, value)) = found.change else { continue };
-        assert!(!classes(name, &value, flavour).iter().any(|class| class.costs_durability()), "{id}: {name} = {value}");
+        for (name, value) in found.changes {
+            let costs = classes(name, &value, flavour);
+            assert!(!costs.iter().any(|class| class.costs_durability()), "{id}: {name} = {value}");
+        }
     }
 }
 

@@ -193,20 +193,28 @@ fn short_names(advice: &Advice) -> BTreeMap<&str, &str> {
     named.map(|(file, name)| (file, if is_alone(name) { name } else { file })).collect()
 }
 
-/// What is only good to know takes a line.
+/// What is only good to know takes a line, and those of what it rests on.
 fn told(finding: &AdviceFinding, names: &BTreeMap<&str, &str>, look: TextLook) -> Vec<String> {
     let head = format!("   {}", head(finding, names));
+    let small = rests_on(finding).into_iter().flat_map(|text| look.wrapped(&clean(&format!("     {text}"))));
+    let small = small.map(|line| look.style(DIM, line));
     if finding.severity == Severity::Info && finding.measured.is_none() {
-        return look.wrapped(&clean(&format!("{head}: {}", finding.why)));
+        let all = look.wrapped(&clean(&format!("{head}: {}. {}", finding.advised, why(finding))));
+        return all.into_iter().chain(small).collect();
     }
     let head = look.wrapped(&clean(&head)).into_iter().map(|line| look.style(BOLD, line));
     let advised = look.wrapped(&clean(&format!("     {}", finding.advised)));
     let why = look.wrapped(&clean(&format!("     {}", why(finding))));
-    let unconfirmed =
-        (!finding.confirmed).then(|| look.style(DIM, format!("     {FROM_DOCUMENTATION}: {}", clean(&finding.source))));
     let measured = finding.measured.iter().flat_map(|_| look.wrapped(&clean(&format!("     {}", measured(finding)))));
     let measured = measured.map(|line| look.style(BOLD, line));
-    head.chain(advised).chain(measured).chain(why).chain(unconfirmed).collect()
+    head.chain(advised).chain(measured).chain(why).chain(small).collect()
+}
+
+/// How to see that it was done, and what it is known from.
+fn rests_on(finding: &AdviceFinding) -> Vec<String> {
+    let known_from = if finding.confirmed { "source" } else { FROM_DOCUMENTATION };
+    let shows = finding.shows.iter().map(|shows| format!("how to see it: {shows}"));
+    shows.chain([format!("{known_from}: {}", finding.source)]).collect()
 }
 
 #[cfg(test)]
@@ -255,6 +263,25 @@ mod tests {
         assert!(text.contains("2. Install and configure: nothing to do\n"), "{text}");
         assert!(text.contains("6. Measure and adjust: not looked at\n"), "{text}");
         assert!(text.ends_with("looked at: 1 option\nnot seen: the server\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_only_good_to_know_says_what_to_do_all_the_same() {
+        let good_to_know = AdviceFinding {
+            severity: Severity::Info,
+            at: None,
+            found: "sorts took 50 passes".to_owned(),
+            advised: "set sort_buffer_size = 512K".to_owned(),
+            why: "An index helps more.".to_owned(),
+            costs: Vec::new(),
+            shows: Some("Sort_merge_passes stands still".to_owned()),
+            confirmed: true,
+            ..danger()
+        };
+        let text = terminal(&advice(vec![good_to_know]), TextLook::PLAIN);
+        let told = "   info sorts took 50 passes: set sort_buffer_size = 512K. An index helps more.\n     \
+                    how to see it: Sort_merge_passes stands still\n     source: MySQL manual\n";
+        assert!(text.contains(told), "{text}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use plimsoll_advice::config::judge;
 use plimsoll_advice::config::read::{ConfigSources, read};
 use plimsoll_model::advice::{Advice, AdviceFinding};
 use plimsoll_plan::knowledge::Release;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -25,7 +26,8 @@ impl ConfigSources for Printed {
 }
 
 fn advice(file: &str, release: &str) -> Advice {
-    judge(read(file, &mut Printed).expect("it is in the repository"), Release::parse(release).expect("a release"))
+    let read = read(file, &mut Printed).expect("it is in the repository");
+    judge(read, Release::parse(release).expect("a release"), BTreeSet::new())
 }
 
 fn told(advice: &Advice) -> String {

@@ -5,7 +5,7 @@ use plimsoll_advice::config::read::{ConfigSources, read};
 use plimsoll_advice::config::rules::NAMES;
 use plimsoll_model::advice::{Advice, AdviceFinding, Severity};
 use plimsoll_plan::knowledge::Release;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Files and directories in memory.
 #[derive(Default)]
@@ -32,7 +32,8 @@ impl ConfigSources for Memory {
 }
 
 fn advice_of(mut files: Memory, release: &str) -> Advice {
-    judge(read("my.cnf", &mut files).expect("it is there"), Release::parse(release).expect("a release"))
+    let read = read("my.cnf", &mut files).expect("it is there");
+    judge(read, Release::parse(release).expect("a release"), BTreeSet::new())
 }
 
 fn advice(text: &str, release: &str) -> Advice {
@@ -46,7 +47,7 @@ fn found<'a>(advice: &'a Advice, rule: &str) -> Vec<&'a AdviceFinding> {
 /// A rule, a release, lines of `[mysqld]` that it speaks of, what the first of them should say, and lines that are right.
 type Case = (&'static str, &'static str, &'static str, Option<&'static str>, &'static str);
 
-const CASES: [Case; 32] = [
+const CASES: [Case; 35] = [
     ("config.removed", "mysql-9.7", "query_cache_size=0", Some(""), "table_open_cache=8000"),
     (
         "config.removed",
@@ -111,8 +112,11 @@ const CASES: [Case; 32] = [
         None,
         "[mysqldump]\nmax_allowed_packet=1G",
     ),
-    ("config.misplaced", "mysql-9.7", "[mariadb]\nmax_connections=500", None, "[mysqld-9.7]\nmax_connections=500"),
-    ("config.misplaced", "mariadb-11.8", "[mysqld-9.7]\nmax_connections=500", None, "[mariadb]\nmax_connections=500"),
+    ("config.misplaced", "mysql-9.7", "[mysqld-]\nmax_connections=500", None, "[mariadb]\nmax_connections=500"),
+    ("config.misplaced", "mariadb-11.8", "[mysql]\ninnodb_open_files=9", None, "[mysqld-9.7]\ninnodb_open_files=9"),
+    ("config.misread", "mysql-9.7", "slow_query_log=yes", Some("slow_query_log = ON"), "slow_query_log=1"),
+    ("config.misread", "mariadb-11.8", "log_bin=OFF", Some("skip_log_bin"), "log_bin=offsite"),
+    ("config.misread", "mysql-8.4", "skip_slow_query_log=OFF", Some("slow_query_log = ON"), "skip_slow_query_log=0"),
     ("config.unreadable", "mysql-9.7", "innodb open files=300", None, "innodb_open_files=300"),
     (
         "config.shadowed",
@@ -244,8 +248,12 @@ fn what_cannot_be_included_is_said_with_its_line_and_ends_nothing() {
     let advice = advice_of(files, "mysql-9.7");
     let odd = found(&advice, "config.unreadable");
     let lines: Vec<usize> = odd.iter().map(|finding| finding.at.as_ref().unwrap().line).collect();
-    assert_eq!(lines, [2, 3, 4, 5, 6]);
-    assert!(odd[0].why.contains("includes itself"), "{}", odd[0].why);
+    // A directory that is not there, and a directive that names nothing, keep every server from starting.
+    assert_eq!(lines, [4, 6, 2, 3, 5]);
+    assert_eq!([odd[1].severity, odd[2].severity], [Severity::Critical, Severity::Warn]);
+    assert_eq!(odd[0].why, "gone.d cannot be listed: there is none; MySQL 9.7 does not start with it.");
+    assert!(odd[2].why.contains("includes itself"), "{}", odd[2].why);
+    assert_eq!(odd[3].why, "gone.cnf cannot be read: there is none; MySQL 9.7 goes on without it.");
     assert_eq!(found(&advice, "config.removed").len(), 1);
 }
 

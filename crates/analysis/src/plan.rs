@@ -39,15 +39,15 @@ pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
     if view.lab.is_none() && !view.being_written {
         missing.push("lab.json is not there: this page was summed up again from the trials".to_owned());
     }
-    let next = schedule.next();
     if !view.being_written {
         missing.extend(cut(view, plan));
-        missing.extend(next.as_ref().and_then(|next| not_run(schedule.about().trials(), ended.len(), next)));
+        // What comes next may take long to find, and one that goes on does not wait for us.
+        missing.extend(schedule.next().as_ref().and_then(|next| not_run(schedule.about().trials(), ended.len(), next)));
     }
     let given_up: BTreeSet<&str> = view.trials.iter().filter_map(|trial| flipped_label(&trial.facts.variant)).collect();
     let trials = view.trials.iter().filter(|trial| counts(trial, &given_up)).map(|view| {
         let point = trial::readable(trial::point(view), &mut missing);
-        trial::trial(view, point, trial::end(view.outcome.as_ref()), &mut missing)
+        trial::trial(view, point, trial::end(view.outcome.as_ref()))
     });
     let trials = trials.collect();
     let found = Found {

@@ -3,12 +3,13 @@
 use crate::AnalysisError;
 use crate::circumstances::circumstances;
 use crate::repeat::ParametersOf;
-use crate::{asked, environment, missing, plan, published, repeat, run, scaling, storage};
+use crate::{asked, environment, missing, plan, published, repeat, run, scaling, storage, trial};
 use plimsoll_plan::lab::MOST_TRIALS;
 use plimsoll_plan::{LabPlan, Plan};
 use plimsoll_record::RecordError;
 use plimsoll_record::read::RecordingView;
-use plimsoll_report::subject::{Recorded, Subject};
+use plimsoll_report::lab;
+use plimsoll_report::subject::{Recorded, Subject, Trial};
 
 /// Everything that a report shows of a recording. `generated` says when and by what it was made, `parameters_of` what a
 /// workload lets one choose.
@@ -41,7 +42,7 @@ pub fn recorded(view: &RecordingView, generated: &str, parameters_of: Parameters
     };
     let mut missing = found.missing;
     missing.extend(missing::files(view));
-    Ok(Recorded {
+    let recorded = Recorded {
         title: found.title,
         published: lab.map(|plan| published::published(plan, &found.subject, &trials)).unwrap_or_default(),
         chosen: lab.map(|plan| plan.chosen.clone()).unwrap_or_default(),
@@ -57,5 +58,25 @@ pub fn recorded(view: &RecordingView, generated: &str, parameters_of: Parameters
         missing,
         how_to_repeat: found.how_to_repeat,
         generated: generated.to_owned(),
+    };
+    Ok(match &view.manifest.plan {
+        Plan::Lab(_) => with_latencies(recorded, view),
+        _ => recorded,
     })
+}
+
+/// With how long transactions took in those trials of a lab of which its page shows it.
+fn with_latencies(mut recorded: Recorded, view: &RecordingView) -> Recorded {
+    let Subject::Lab(summary) = &recorded.subject else { return recorded };
+    let shown = lab::with_latency(&recorded, summary);
+    let mut missing = std::mem::take(&mut recorded.missing);
+    let read = |(place, trial): (usize, Trial)| {
+        let of_it = view.trials.iter().find(|of_it| of_it.facts.index == trial.index);
+        match of_it.filter(|_| shown.contains(&place)) {
+            Some(of_it) => trial::with_latency(trial, of_it, &mut missing),
+            None => trial,
+        }
+    };
+    let trials = std::mem::take(&mut recorded.trials).into_iter().enumerate().map(read).collect();
+    Recorded { trials, missing, ..recorded }
 }

@@ -200,6 +200,9 @@ fn drafted(command: &str, own: Vec<(&str, String)>, plan: &LabPlan, variant: &Va
 
 /// Of a lab; its plan need not be where it was.
 pub fn lab(plan: &LabPlan) -> String {
+    if plan.crash.as_ref().is_some_and(|rules| rules.again.is_some()) {
+        return "plimsoll crash --repeat RECORDING --trial 1    # with the name of this recording".to_owned();
+    }
     if let (OF_CRASH, Some(rules), [variant, ..]) = (plan.file.as_str(), &plan.crash, &plan.variants[..]) {
         return crash(plan, rules, variant);
     }

@@ -11,7 +11,12 @@ use plimsoll_schedule::{EndedTrial, Prospect, Prospects, Schedule};
 pub fn replayed(whole: &[&TrialView], schedule: &mut dyn Schedule) -> Vec<EndedTrial> {
     let mut ended = Vec::new();
     for recorded in whole {
-        let trial = schedule.next().filter(|trial| is_of(trial, recorded));
+        let planned = recorded.facts.load().and_then(|load| load.trial.as_ref());
+        let trial = match planned {
+            Some(planned) => schedule.again(planned),
+            None => schedule.next(),
+        };
+        let trial = trial.filter(|trial| is_of(trial, recorded));
         let Some((trial, outcome)) = trial.zip(recorded.outcome.clone()) else { break };
         let told = EndedTrial { trial, outcome };
         schedule.tell(told.clone());

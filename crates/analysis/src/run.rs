@@ -20,9 +20,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn found(view: &RecordingView, plan: &RunPlan, how_to_repeat: String) -> (Found, Vec<Trial>) {
     let mut missing = if view.being_written { Vec::new() } else { missing(view, plan) };
     let points = points(view, plan, &mut missing);
-    let trials =
-        points.iter().map(|of| trial::trial(&view.trials[of.place], of.own.clone(), end(view, of.place), &mut missing));
-    let trials: Vec<Trial> = trials.collect();
+    let trial = |of: &RecordedPoint| {
+        let of_it = &view.trials[of.place];
+        trial::with_latency(trial::trial(of_it, of.own.clone(), end(view, of.place)), of_it, &mut missing)
+    };
+    let trials: Vec<Trial> = points.iter().map(trial).collect();
     let summary = match &view.summary {
         Some(summary) => summary.clone(),
         None => summed_up(view, points.into_iter().filter_map(|of| of.whole).collect()),

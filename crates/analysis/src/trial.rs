@@ -80,9 +80,15 @@ pub(super) fn readable<T>(found: Result<Option<T>, RecordError>, missing: &mut V
     })
 }
 
-/// The trial with everything that a report shows of it. `point` is what it measured; what cannot be read is told to
-/// `missing`.
-pub(super) fn trial(view: &TrialView, point: Option<Point>, end: TrialEnd, missing: &mut Vec<String>) -> Trial {
+/// The same with how long its transactions took, which takes long to read. What cannot be read is told to `missing`.
+pub(super) fn with_latency(trial: Trial, view: &TrialView, missing: &mut Vec<String>) -> Trial {
+    let open_loop = trial.point.as_ref().is_some_and(|point| point.response_ms.is_some());
+    let read = |window| readable(latency::latency(view, window, open_loop), missing);
+    Trial { latency: unfinished::window(view).and_then(read), ..trial }
+}
+
+/// The trial with everything that a report shows of it but its latencies. `point` is what it measured.
+pub(super) fn trial(view: &TrialView, point: Option<Point>, end: TrialEnd) -> Trial {
     let (status, why) = end;
     let load = view.facts.load();
     let judged = point.as_ref().map(|point| judge(view, point));
@@ -90,10 +96,7 @@ pub(super) fn trial(view: &TrialView, point: Option<Point>, end: TrialEnd, missi
         Some(judged) => (Some(judged.diagnosis), judged.cost, judged.storage, judged.caveats),
         None => (None, Cost::default(), None, Vec::new()),
     };
-    let open_loop = point.as_ref().is_some_and(|point| point.response_ms.is_some());
     let outcome = view.outcome.as_ref();
-    let latency =
-        unfinished::window(view).and_then(|window| readable(latency::latency(view, window, open_loop), missing));
     Trial {
         index: view.facts.index,
         variant: view.facts.variant.clone(),
@@ -106,7 +109,7 @@ pub(super) fn trial(view: &TrialView, point: Option<Point>, end: TrialEnd, missi
         status,
         why,
         caveats: outcome.iter().flat_map(|outcome| &outcome.caveats).cloned().chain(found).collect(),
-        latency,
+        latency: None,
         point,
         io: view.io.clone().map(Box::new),
         diagnosis,
@@ -115,6 +118,7 @@ pub(super) fn trial(view: &TrialView, point: Option<Point>, end: TrialEnd, missi
         phases: outcome.map_or_else(|| phases(view), |outcome| outcome.phases.clone()),
         restored: outcome.and_then(|outcome| outcome.restored.clone()),
         recovery_seconds: outcome.and_then(|outcome| Some(outcome.recovery.as_ref()?.seconds)),
+        crash: outcome.and_then(|outcome| outcome.crash.clone()).map(Box::new),
         verifications: outcome.map(|outcome| outcome.verifications.clone()).unwrap_or_default(),
         settings: settings(view),
         durability: durable(view),

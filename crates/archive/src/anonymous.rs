@@ -81,11 +81,19 @@ impl Scrubber {
 
     /// The content of a file of a recording without them; what is no JSON, line by line.
     pub fn file(&self, path: &Path, content: &str) -> String {
-        if path.extension().is_some_and(|ending| ending == "json") {
-            return self.json(content).unwrap_or_else(|| self.text(content));
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("json") => self.json(content).unwrap_or_else(|| self.text(content)),
+            Some("hlog") => by_line(content, |line| self.of_histograms(line)),
+            _ => by_line(content, |line| self.json(line).unwrap_or_else(|| self.text(line))),
         }
-        let line = |line: &str| self.json(line).unwrap_or_else(|| self.text(line));
-        content.lines().map(|text| line(text) + "\n").collect()
+    }
+
+    /// A line of a log of histograms: behind the tag are numbers and a histogram in Base64, in which anything looks like a path.
+    fn of_histograms(&self, line: &str) -> String {
+        match line.split_once(',') {
+            Some((tag, histogram)) if tag.starts_with("Tag=") => format!("{},{histogram}", self.text(tag)),
+            _ => self.text(line),
+        }
     }
 
     fn json(&self, text: &str) -> Option<String> {
@@ -110,6 +118,15 @@ impl Scrubber {
 #[expect(clippy::expect_used, reason = "a test compiles each")]
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a pattern")
+}
+
+/// Each line cleaned; the last keeps its missing end, which says that it was torn.
+fn by_line(content: &str, clean: impl Fn(&str) -> String) -> String {
+    let line = |line: &str| match line.strip_suffix('\n') {
+        Some(whole) => clean(whole) + "\n",
+        None => clean(line),
+    };
+    content.split_inclusive('\n').map(line).collect()
 }
 
 /// In place of what may be an address, and what stands behind it as a port.
@@ -162,6 +179,16 @@ mod tests {
         ] {
             assert_eq!(scrubbed(text), text);
         }
+    }
+
+    #[test]
+    fn histograms_stay_and_their_tags_are_cleaned() {
+        let scrubber = Scrubber::knowing(["mara".to_owned()]);
+        let log = "#[of mara]\nTag=txn.mara.service,0.000,1.000,2.5,HISTF+/X/a+/b=\nTag=txn.a.service,1.000,1.0";
+        let cleaned = scrubber.file(Path::new("latency.hlog"), log);
+        let left =
+            "#[of anonymous]\nTag=txn.anonymous.service,0.000,1.000,2.5,HISTF+/X/a+/b=\nTag=txn.a.service,1.000,1.0";
+        assert_eq!(cleaned, left);
     }
 
     #[test]

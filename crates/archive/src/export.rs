@@ -3,6 +3,7 @@
 use crate::anonymous::Scrubber;
 use crate::{ArchiveError, ID, ROOT, Result};
 use plimsoll_record::{RecordError, file, read};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +13,8 @@ use tar::{Builder, Header};
 const LEVEL: i32 = 3;
 /// What is in the files of these endings is known; everything else may have anything in it.
 const KNOWN: [&str; 3] = ["json", "ndjson", "hlog"];
+/// How long the series beside it were when they were synced.
+const LENGTHS: &str = "series.json";
 
 /// What was packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,20 +40,21 @@ pub fn export(recording: &Path, out: impl Write, scrubber: Option<&Scrubber>) ->
     let id = scrubber.map_or_else(|| id.to_string(), |scrubber| scrubber.text(&id));
     add(&mut archive, Path::new(ID), id.len() as u64, id.as_bytes())?;
     let mut exported = Exported { files: 0, bytes: 0 };
+    let mut cleaned = Cleaned::default();
     for path in files(recording, Path::new(""))? {
         let from = recording.join(&path);
         let mut content = file::open(&from).map_err(ArchiveError::io(&from))?;
+        let size = content.metadata().map_err(ArchiveError::io(&from))?.len();
         let to = Path::new(ROOT).join(&path);
         let size = match scrubber {
             None => {
-                let size = content.metadata().map_err(ArchiveError::io(&from))?.len();
                 add(&mut archive, &to, size, content.take(size))?;
                 size
             }
             Some(scrubber) if is_known(&path) => {
                 let mut text = String::new();
                 content.read_to_string(&mut text).map_err(ArchiveError::io(&from))?;
-                let text = scrubber.file(&path, &text);
+                let text = cleaned.text(scrubber, &path, &text);
                 add(&mut archive, &to, text.len() as u64, text.as_bytes())?;
                 text.len() as u64
             }
@@ -61,6 +65,37 @@ pub fn export(recording: &Path, out: impl Write, scrubber: Option<&Scrubber>) ->
     }
     archive.into_inner().and_then(zstd::Encoder::finish).map_err(failed)?;
     Ok(exported)
+}
+
+/// How long files were that were cleaned, and how long they are: what a trial says of the lengths of its series has to follow.
+#[derive(Default)]
+struct Cleaned(BTreeMap<PathBuf, Lengths>);
+
+struct Lengths {
+    was: u64,
+    is: u64,
+}
+
+impl Cleaned {
+    fn text(&mut self, scrubber: &Scrubber, path: &Path, text: &str) -> String {
+        if path.ends_with(LENGTHS) {
+            return self.lengths(path, text).unwrap_or_else(|| scrubber.file(path, text));
+        }
+        let cleaned = scrubber.file(path, text);
+        self.0.insert(path.to_owned(), Lengths { was: text.len() as u64, is: cleaned.len() as u64 });
+        cleaned
+    }
+
+    /// The lengths of the series beside `path` as they are now; what was torn is as much too short as it was.
+    fn lengths(&self, path: &Path, text: &str) -> Option<String> {
+        let mut lengths: BTreeMap<String, u64> = serde_json::from_str(text).ok()?;
+        for (name, length) in &mut lengths {
+            if let Some(Lengths { was, is }) = self.0.get(&path.with_file_name(name)) {
+                *length = length.saturating_sub(*was).saturating_add(*is);
+            }
+        }
+        serde_json::to_string(&lengths).ok()
+    }
 }
 
 /// Labels are what somebody says in their own words.
@@ -84,7 +119,8 @@ fn files(recording: &Path, below: &Path) -> Result<Vec<PathBuf>> {
             false => {}
         }
     }
-    found.sort();
+    // The lengths of series come after the series.
+    found.sort_by_cached_key(|path| (path.ends_with(LENGTHS), path.clone()));
     Ok(found)
 }
 

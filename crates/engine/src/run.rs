@@ -84,7 +84,8 @@ impl Run {
             warmup_ns: spec.warmup_ns,
             limit: spec.limit,
         };
-        let threads = part.map(|index| {
+        let threads = part.filter_map(|index| {
+            let outbox = sender.clone();
             let (spec, workload, shared, sender) = (spec.clone(), workload.clone(), shared.clone(), sender.clone());
             let recycled = Arc::clone(&recycled);
             let name = format!("loop-{index}");
@@ -97,7 +98,14 @@ impl Run {
                     let _ = sender.send(LoopEvent::Failed(reason));
                 }
             };
-            std::thread::Builder::new().name(name).spawn(body).expect("a thread can be started")
+            match std::thread::Builder::new().name(name).spawn(body) {
+                Ok(thread) => Some(thread),
+                Err(error) => {
+                    let reason = Reason::Setup(format!("the thread of an event loop cannot be started: {error}"));
+                    let _ = outbox.send(LoopEvent::Failed(reason));
+                    None
+                }
+            }
         });
         let threads = threads.collect();
         Run { epoch, shared, events, recycled, threads, facts }

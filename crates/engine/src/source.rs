@@ -11,7 +11,7 @@ impl LoadSource for Run {
         &self.facts
     }
 
-    fn start(&mut self) -> Duration {
+    fn start(&mut self, _: &dyn Fn() -> bool) -> Duration {
         Run::start(self)
     }
 

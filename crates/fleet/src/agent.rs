@@ -2,6 +2,7 @@
 
 use crate::agent_facts::AgentFacts;
 use crate::error::FleetError;
+use crate::held_job::{AgentJob, HeldJob};
 use crate::link::{BrokerLink, Letter};
 use crate::message::{self, AgentAnswer, AgentOrder, AgentTrouble, Call, Heartbeat, Hello};
 use crate::part::{Part, PartWord};
@@ -9,9 +10,8 @@ use crate::spool::{self, SpoolOwner};
 use crate::subject;
 use plimsoll_host::process::boot_id;
 use plimsoll_load::source::LocalLoad;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,8 +23,6 @@ const BUSY: Duration = Duration::from_millis(5);
 const ABANDONED: Duration = Duration::from_secs(10);
 /// No start is agreed on longer before.
 const FARTHEST_START: Duration = Duration::from_secs(60);
-/// A job that nobody asks about for so long is nobody's any more.
-const FORGOTTEN: Duration = Duration::from_secs(5);
 /// What is told again is offered to the broker for so long.
 const RETOLD_WITHIN: Duration = Duration::from_secs(60);
 /// Between two attempts.
@@ -49,15 +47,6 @@ pub trait LoadMaker {
     /// # Errors
     /// Why it will not.
     fn job(&mut self, text: &str) -> Result<Arc<dyn AgentJob>, String>;
-}
-
-/// A job, pieces of which are done at the same time.
-pub trait AgentJob: Send + Sync {
-    /// Does a piece; what came of it.
-    ///
-    /// # Errors
-    /// What went wrong, in words.
-    fn piece(&self, text: &str) -> Result<u64, String>;
 }
 
 /// What an agent does, for whoever watches it.
@@ -91,7 +80,7 @@ pub enum AgentNews {
 /// Serves until it is told to leave, or interrupted: a load under way is drained first.
 ///
 /// # Errors
-/// The broker cannot be reached at the start.
+/// The broker cannot be reached at the start, or does not let it hear its orders.
 pub fn serve<M: LoadMaker>(
     facts: &AgentFacts,
     maker: M,
@@ -123,6 +112,13 @@ pub fn serve<M: LoadMaker>(
     (agent.say)(AgentNews::Waits);
     while !agent.leaves {
         agent.turn();
+        if let Some(why) = agent.link.refused() {
+            agent.end(Some(why.clone()));
+            return Err(FleetError::Refused(format!(
+                "the broker does not let this agent hear the orders of {}: its key is that of another ({why})",
+                facts.name
+            )));
+        }
         if is_interrupted() {
             agent.leave("it was interrupted");
         }
@@ -145,28 +141,6 @@ struct Agent<'a, M: LoadMaker> {
     trouble: Option<AgentTrouble>,
     leaves: bool,
     say: &'a mut dyn FnMut(AgentNews),
-}
-
-/// A job that it is ready for.
-struct HeldJob {
-    name: String,
-    made: Arc<dyn AgentJob>,
-    /// The pieces that it is at, by their numbers: each lives as long as the thread that does it.
-    pieces: BTreeMap<u64, Weak<()>>,
-    /// When it was last asked for one, or about one.
-    asked: Instant,
-    /// Nobody asks for another.
-    is_over: bool,
-}
-
-impl HeldJob {
-    fn is_held(&self) -> bool {
-        self.pieces.values().any(is_in_hand) || !self.is_over && self.asked.elapsed() < FORGOTTEN
-    }
-}
-
-fn is_in_hand(piece: &Weak<()>) -> bool {
-    piece.strong_count() > 0
 }
 
 impl<M: LoadMaker> Agent<'_, M> {
@@ -249,12 +223,7 @@ impl<M: LoadMaker> Agent<'_, M> {
                 _ => AgentAnswer::Refused(format!("it has no load of the trial {trial}")),
             },
             AgentOrder::Again { trial, from } => self.again(&trial, from),
-            AgentOrder::Recorded { trial } => {
-                if !self.facts.keeps_spools && self.part.as_ref().is_none_or(|part| part.trial != trial) {
-                    spool::remove_of(&self.facts.spools, self.owner(&trial));
-                }
-                AgentAnswer::Done
-            }
+            AgentOrder::Recorded { trial } => self.recorded(&trial),
             AgentOrder::Job { job, text, more } => match self.held_job(Some(&job)) {
                 Some(other) => AgentAnswer::Busy(other),
                 None => self.given(job, &text, more, Self::begin_job),
@@ -268,13 +237,10 @@ impl<M: LoadMaker> Agent<'_, M> {
                 AgentAnswer::Done
             }
             AgentOrder::IsAt { job, number } => match self.job.as_mut().filter(|held| held.name == job) {
-                Some(held) => {
-                    held.asked = Instant::now();
-                    match held.pieces.get(&number).is_some_and(is_in_hand) {
-                        true => AgentAnswer::Done,
-                        false => AgentAnswer::Refused("it is not at that piece".to_owned()),
-                    }
-                }
+                Some(held) => match held.is_at(number) {
+                    true => AgentAnswer::Done,
+                    false => AgentAnswer::Refused("it is not at that piece".to_owned()),
+                },
                 None => AgentAnswer::Refused(format!("it is not ready for {job}")),
             },
             AgentOrder::Piece { job, .. } => AgentAnswer::Refused(format!("nobody waits for a piece of {job}")),
@@ -320,14 +286,7 @@ impl<M: LoadMaker> Agent<'_, M> {
     }
 
     fn begin_job(&mut self, job: &str, text: &str) -> Result<(), String> {
-        let made = self.maker.job(text)?;
-        self.job = Some(HeldJob {
-            name: job.to_owned(),
-            made,
-            pieces: BTreeMap::new(),
-            asked: Instant::now(),
-            is_over: false,
-        });
+        self.job = Some(HeldJob::new(job, self.maker.job(text)?));
         Ok(())
     }
 
@@ -341,17 +300,9 @@ impl<M: LoadMaker> Agent<'_, M> {
         let (Some(held), Some(reply)) = (held, reply.cloned()) else {
             return refuse(format!("it is not ready for {job}"));
         };
-        held.asked = Instant::now();
-        let in_hand = Arc::new(());
-        held.pieces.retain(|_, piece| is_in_hand(piece));
-        held.pieces.insert(number, Arc::downgrade(&in_hand));
-        let (made, link) = (held.made.clone(), self.link.clone());
-        thread::spawn(move || {
-            let answer = made.piece(&text).map_or_else(AgentAnswer::Refused, AgentAnswer::Counted);
-            link.tell(&reply, message::write(&answer));
-            drop(in_hand);
-        });
-        None
+        let link = self.link.clone();
+        let begun = held.begin_piece(number, text, move |answer| link.tell(&reply, message::write(&answer)));
+        begun.err().and_then(refuse)
     }
 
     /// What comes in parts, once all of it is there.
@@ -378,6 +329,17 @@ impl<M: LoadMaker> Agent<'_, M> {
         Ok(())
     }
 
+    /// Lets go of what it has told of a trial. That its load is to end may still be on its way.
+    fn recorded(&mut self, trial: &str) -> AgentAnswer {
+        if self.part.as_ref().is_some_and(|part| part.trial == trial) {
+            self.end(None);
+        }
+        if !self.facts.keeps_spools {
+            spool::remove_of(&self.facts.spools, self.owner(trial));
+        }
+        AgentAnswer::Done
+    }
+
     /// Tells again what was told of a trial, be it one of an earlier incarnation.
     fn again(&self, trial: &str, from: u64) -> AgentAnswer {
         if let Some(part) = self.part.as_ref().filter(|part| part.trial == trial) {
@@ -391,7 +353,7 @@ impl<M: LoadMaker> Agent<'_, M> {
         };
         let (link, subject) = (self.link.clone(), subject::told(&self.facts.name));
         let id = format!("{trial}.{}.{}", self.facts.name, self.epoch.elapsed().as_nanos());
-        thread::spawn(move || {
+        let begun = thread::Builder::new().name("again".to_owned()).spawn(move || {
             for (number, letter) in letters.into_iter().enumerate() {
                 let (id, since) = (format!("{id}.{number}"), Instant::now());
                 while link.store(&subject, &id, letter.clone()).is_err() {
@@ -402,7 +364,10 @@ impl<M: LoadMaker> Agent<'_, M> {
                 }
             }
         });
-        AgentAnswer::Done
+        match begun {
+            Ok(_) => AgentAnswer::Done,
+            Err(error) => AgentAnswer::Refused(format!("it cannot start a thread: {error}")),
+        }
     }
 
     /// Lets go of a load that nobody follows any more, once what was agreed is done.

@@ -7,6 +7,7 @@ use crate::member::Member;
 use crate::message::{self, AgentAnswer, AgentOrder, Call, FleetBuild, Hello, parts};
 use crate::subject;
 use plimsoll_plan::broker::BrokerAddress;
+use serde::Deserialize;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -48,7 +49,19 @@ pub struct Fleet {
     pub(crate) id: String,
     trials: Cell<u32>,
     members: RefCell<BTreeMap<String, Hello>>,
+    /// How many agents the first load was to have: one with fewer could not be compared with it.
+    first: Cell<Option<usize>>,
 }
+
+/// What the hello of any build says, whatever else is in it.
+#[derive(Deserialize)]
+struct AnyHello {
+    #[serde(rename = "incarnation")]
+    _incarnation: u64,
+}
+
+/// What the agent of this name answered, or why nothing.
+type AnswerOf = (String, Result<AgentAnswer, String>);
 
 impl Fleet {
     /// Connects to the broker. `id` is ours alone.
@@ -64,7 +77,8 @@ impl Fleet {
         link.hear(&subject::heartbeat("*"), sender.clone())?;
         link.read_stored(last, sender.clone());
         let id = id.to_owned();
-        Ok(Fleet { link, sender, inbox, wish, id, trials: Cell::new(0), members: RefCell::default() })
+        let (trials, members, first) = Default::default();
+        Ok(Fleet { link, sender, inbox, wish, id, trials, members, first })
     }
 
     /// All agents that answer now, by name, whatever was wished for.
@@ -75,14 +89,16 @@ impl Fleet {
         self.gather(None, &|| false)
     }
 
-    /// The agents that a load is to have: those that are there, or as many as were wished for.
+    /// The agents that a load is to have: as many as were wished for, or those that are there; after the first load as many
+    /// as that was to have.
     ///
     /// # Errors
     /// They do not come, or are of another build, or two of them have one name.
     pub fn muster(&self, is_interrupted: &dyn Fn() -> bool) -> Result<Vec<Member>, FleetError> {
-        let mut members = self.gather(self.wish.agents, is_interrupted)?;
+        let wanted = self.wish.agents.or(self.first.get());
+        let mut members = self.gather(wanted, is_interrupted)?;
         let address = &self.wish.address;
-        match self.wish.agents {
+        match wanted {
             None if members.is_empty() => {
                 return Err(FleetError::Environment(format!(
                     "no agent answers at {address}; `plimsoll agent --fleet {address} --name a1` starts one"
@@ -108,11 +124,16 @@ impl Fleet {
                 )));
             }
         }
+        self.first.set(self.first.get().or(Some(members.len())));
         Ok(members)
     }
 
     /// Waits until as many agents as are wanted say who they are, or for a roll call.
-    fn gather(&self, wanted: Option<usize>, is_interrupted: &dyn Fn() -> bool) -> Result<Vec<Member>, FleetError> {
+    pub(crate) fn gather(
+        &self,
+        wanted: Option<usize>,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<Vec<Member>, FleetError> {
         let patience = if wanted.is_some() { GATHERING } else { ROLL_CALL };
         let (begun, mut called) = (Instant::now(), None::<Instant>);
         self.members.borrow_mut().clear();
@@ -137,6 +158,9 @@ impl Fleet {
     }
 
     fn meet(&self, letter: &Letter) -> Result<(), FleetError> {
+        if !is_hello(&letter.body) {
+            return Ok(());
+        }
         let name = subject::agent(&letter.subject);
         let refuse = |why: String| FleetError::Refused(format!("the agent {name}: {why}"));
         subject::check_name(name)?;
@@ -167,7 +191,7 @@ impl Fleet {
     ) -> Result<(), FleetError> {
         let since = Instant::now();
         while !left.is_empty() {
-            let busy = self.prepare_once(&left, order)?;
+            let busy = self.prepare_once(&left, order, is_interrupted)?;
             // Those that have theirs wait for the others.
             self.call(&Call::Followed { trial: trial.to_owned() });
             if let Some((agent, with)) = busy.first() {
@@ -191,6 +215,7 @@ impl Fleet {
         &self,
         all: &[(&str, &str)],
         order: &dyn Fn(&str, bool) -> AgentOrder,
+        is_interrupted: &dyn Fn() -> bool,
     ) -> Result<Vec<(String, String)>, FleetError> {
         let mut busy = Vec::new();
         let mut texts: Vec<_> = all.iter().map(|(agent, text)| (*agent, parts(text))).collect();
@@ -201,7 +226,7 @@ impl Fleet {
                 asked.push((*agent, order(text, more)));
                 true
             });
-            for (agent, answer) in self.order(asked, ANSWERED) {
+            for (agent, answer) in self.order(asked, ANSWERED, is_interrupted)? {
                 if let Some(with) = AgentAnswer::busy_with(&agent, answer)? {
                     texts.retain(|(other, _)| *other != agent);
                     busy.push((agent, with));
@@ -212,15 +237,19 @@ impl Fleet {
     }
 
     /// Gives orders, all at once, and waits for the answers.
+    ///
+    /// # Errors
+    /// [`FleetError::Interrupted`].
     pub(crate) fn order(
         &self,
         orders: Vec<(&str, AgentOrder)>,
         patience: Duration,
-    ) -> Vec<(String, Result<AgentAnswer, String>)> {
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<Vec<AnswerOf>, FleetError> {
         let questions = orders.iter().map(|(agent, order)| (subject::to(agent), message::write(order))).collect();
-        let answers = self.link.ask_all(questions, patience);
+        let answers = self.link.ask_all_unless(questions, patience, is_interrupted).ok_or(FleetError::Interrupted)?;
         let read = |answer: Result<Vec<u8>, String>| message::read(&answer?);
-        orders.iter().map(|(agent, _)| (*agent).to_owned()).zip(answers.into_iter().map(read)).collect()
+        Ok(orders.iter().map(|(agent, _)| (*agent).to_owned()).zip(answers.into_iter().map(read)).collect())
     }
 
     /// A name for the next trial.
@@ -253,5 +282,26 @@ impl Fleet {
             }
         }
         found.into_iter().map(best).collect()
+    }
+}
+
+/// Whether an agent of whatever build says who it is. A broker says there what anybody has it acknowledge there; that is no
+/// word of the agent.
+fn is_hello(body: &[u8]) -> bool {
+    message::read::<AnyHello>(body).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_broker_acknowledges_is_no_hello_and_that_of_another_build_is_one() {
+        let acknowledged = r#"{"stream":"PLIMSOLL","seq":7}"#;
+        for none in [acknowledged, r#"{"stream":"PLIMSOLL","seq":7,"duplicate":true}"#, "", "hello"] {
+            assert!(!is_hello(none.as_bytes()), "{none}");
+        }
+        let other = r#"{"incarnation":1,"build":"tomorrow's","shoes":2}"#;
+        assert!(is_hello(other.as_bytes()) && message::read::<Hello>(other.as_bytes()).is_err());
     }
 }

@@ -1,13 +1,14 @@
 //! A load that agents make, heard as one: from the start in common to the last of them that is drained.
 
+mod beginning;
 mod collected;
 
-use crate::clock::{ClockExchange, Offset, WORST_NS};
+use crate::clock::{ClockExchange, WORST_NS};
 use crate::coordinator::Fleet;
 use crate::error::FleetError;
 use crate::link::Letter;
 use crate::member::{LoopRange, Member};
-use crate::message::{self, AgentAnswer, AgentOrder, Call, Heartbeat, Hello, ToldLetter};
+use crate::message::{self, AgentOrder, Call, Heartbeat, Hello, ToldLetter};
 use crate::roster::{AgentStanding, Hearing};
 use crate::subject;
 use crate::voice::{HeardWord, Voice};
@@ -28,17 +29,13 @@ const DEAF_FOR: Duration = Duration::from_secs(60);
 const UNHEARD_END: Duration = Duration::from_secs(2);
 /// Whoever has not drained so long after the end of a load does not.
 const DRAINED_WITHIN: Duration = Duration::from_secs(15);
-/// Clocks that are not known well enough are asked for again so often: those that are asked at once disturb each other.
-const CLOCK_ROUNDS: usize = 5;
-/// From the order to start to the start.
-const START_IN: Duration = Duration::from_secs(2);
-/// All have to have accepted it by then.
-const ACCEPTED: Duration = Duration::from_millis(1500);
 /// What is missing is asked for again after this time, and not more often.
 const AGAIN: Duration = Duration::from_secs(2);
 /// What is recorded is let go of within this time, or at some later one.
 const LETS_GO: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(10);
+/// Whoever waits for what comes next waits no longer than this beyond what was asked for, however many letters come.
+const OVERTIME: Duration = Duration::from_millis(100);
 
 /// A load of several agents.
 pub struct FleetLoad<'f> {
@@ -56,6 +53,10 @@ pub struct FleetLoad<'f> {
     /// The letter that was read last had been waiting, and perhaps others wait behind it.
     is_behind: bool,
     has_started: bool,
+    /// When all begin, by our clock; `None` before that is agreed, and of a load that another coordinator began.
+    begins: Option<Instant>,
+    /// Its agents tell us nothing more: its start was called off, or they go on without us.
+    is_given_up: bool,
     /// Another coordinator began it, and is gone.
     is_collected: bool,
     is_finished: bool,
@@ -121,6 +122,8 @@ impl<'f> FleetLoad<'f> {
             comings: fleet.link.comings(),
             is_behind: false,
             has_started: false,
+            begins: None,
+            is_given_up: false,
             is_collected: false,
             is_finished: false,
             lost: 0,
@@ -155,7 +158,7 @@ impl<'f> FleetLoad<'f> {
         }
         let now = self.now();
         let listened = self.hearing.look(now, self.is_behind);
-        let deaf = self.hearing.deaf(now);
+        let deaf = self.hearing.deaf();
         let comings = self.fleet.link.comings();
         // It may have gone and come back between two looks; agents have to find it again, too.
         let was_away = std::mem::replace(&mut self.comings, comings) != comings;
@@ -235,13 +238,13 @@ impl<'f> FleetLoad<'f> {
     fn take(&mut self, letter: Letter) {
         let agent = subject::agent(&letter.subject).to_owned();
         if letter.subject == subject::told(&self.fleet.id) {
-            return self.hearing.echoes(self.now());
+            return self.hearing.echoes();
         }
         let Some(at) = self.voices.iter().position(|voice| voice.member.name == agent) else { return };
         let taken = match () {
             () if letter.subject == subject::told(&agent) => self.told(at, &letter),
-            () if letter.subject == subject::heartbeat(&agent) => self.beats(at, &letter),
-            () if letter.subject == subject::hello(&agent) => self.met(at, &letter),
+            () if letter.subject == subject::heartbeat(&agent) => return self.beats(at, &letter),
+            () if letter.subject == subject::hello(&agent) => return self.met(at, &letter),
             () if letter.subject == subject::clock(&agent) => self.clock(at, &letter),
             () => Ok(()),
         };
@@ -253,6 +256,7 @@ impl<'f> FleetLoad<'f> {
     fn told(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
         // A broker stores what anybody has it acknowledge there; what an agent did not write is no word of it.
         let Ok(told) = message::read::<ToldLetter>(&letter.body) else { return Ok(()) };
+        let latest_ns = self.latest_ns();
         let (now, voice) = (self.hearing.listened(), &mut self.voices[at]);
         let is_ours = told.trial == self.trial && told.incarnation == voice.member.hello.incarnation;
         if !is_ours || voice.attendance.is_lost() {
@@ -261,6 +265,9 @@ impl<'f> FleetLoad<'f> {
         match voice.hear(told, &self.facts)? {
             HeardWord::Nothing => {}
             HeardWord::Gap => voice.asked_again = voice.asked_again.or(Some(now.saturating_sub(AGAIN))),
+            HeardWord::Event(_) if voice.told_to_ns > latest_ns => {
+                return Err("it tells of a second that is yet to come".to_owned());
+            }
             HeardWord::Event(event) => {
                 // What its machine does is no sign that its load does anything.
                 match event {
@@ -286,11 +293,12 @@ impl<'f> FleetLoad<'f> {
         Ok(())
     }
 
-    fn beats(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
-        let beat: Heartbeat = message::read(&letter.body)?;
+    fn beats(&mut self, at: usize, letter: &Letter) {
+        // As with what is told: it may be no word of the agent.
+        let Ok(beat) = message::read::<Heartbeat>(&letter.body) else { return };
         let (now, voice) = (self.hearing.listened(), &mut self.voices[at]);
         if beat.incarnation != voice.member.hello.incarnation {
-            return Ok(());
+            return;
         }
         voice.attendance.beats(now);
         if beat.trial.as_deref() == Some(&self.trial) {
@@ -299,16 +307,14 @@ impl<'f> FleetLoad<'f> {
         if let Some(trouble) = beat.trouble.filter(|trouble| trouble.trial == self.trial) {
             self.lose(at, &trouble.why);
         }
-        Ok(())
     }
 
-    fn met(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
-        let hello: Hello = message::read(&letter.body)?;
+    fn met(&mut self, at: usize, letter: &Letter) {
+        let Ok(hello) = message::read::<Hello>(&letter.body) else { return };
         // One that was started again still has what it kept.
         if hello.incarnation != self.voices[at].member.hello.incarnation && !self.is_collected {
             self.lose(at, "it was started again");
         }
-        Ok(())
     }
 
     fn clock(&mut self, at: usize, letter: &Letter) -> Result<(), String> {
@@ -320,59 +326,6 @@ impl<'f> FleetLoad<'f> {
         }
         Ok(())
     }
-
-    /// Judges all clocks, and gives the order to start; when that will be.
-    fn agree(&mut self) -> Result<Instant, String> {
-        self.judge_clocks()?;
-        let at = Instant::now() + START_IN;
-        let at_ns = at.saturating_duration_since(self.epoch).as_nanos() as u64;
-        let order = |voice: &Voice| {
-            let theirs = voice.clock.map_or(at_ns, |clock| clock.theirs(at_ns));
-            AgentOrder::Start { trial: self.trial.clone(), at_ns: theirs }
-        };
-        let orders = self.voices.iter().map(|voice| (voice.member.name.as_str(), order(voice))).collect();
-        for (agent, answer) in self.fleet.order(orders, ACCEPTED) {
-            let called_off = |why| format!("the start was called off: the agent {agent}: {why}");
-            AgentAnswer::done(answer).map_err(called_off)?;
-        }
-        if Instant::now() >= at {
-            return Err("the start was called off: the agents have accepted it too late".to_owned());
-        }
-        Ok(at)
-    }
-
-    /// Judges how far the clock of each agent is ahead, and that it is known well enough.
-    fn judge_clocks(&mut self) -> Result<(), String> {
-        for _ in 0..CLOCK_ROUNDS {
-            let unsure: Vec<usize> = (0..self.voices.len()).filter(|at| !self.voices[*at].is_clock_known()).collect();
-            if unsure.is_empty() {
-                break;
-            }
-            let members: Vec<Member> = unsure.iter().map(|at| self.voices[*at].member.clone()).collect();
-            let (fleet, epoch) = (self.fleet, self.epoch);
-            let found = fleet.clocks(&members, epoch, &mut |letter| self.take(letter));
-            for (at, found) in unsure.into_iter().zip(found) {
-                let clock = &mut self.voices[at].clock;
-                *clock = clock.iter().copied().chain(found).min_by_key(|clock| clock.bound_ns);
-            }
-        }
-        for voice in &self.voices {
-            let name = &voice.member.name;
-            match voice.clock {
-                Some(Offset { bound_ns, .. }) if bound_ns <= WORST_NS => {}
-                Some(Offset { bound_ns, .. }) => {
-                    return Err(format!(
-                        "the clock of the agent {name} is known to {:.1} ms only, and {} ms are the most for a start in \
-                         common: the way to the broker and on is too long, or one of the machines too busy",
-                        bound_ns as f64 / 1e6,
-                        WORST_NS / 1_000_000
-                    ));
-                }
-                None => return Err(format!("the agent {name} does not say what time it is")),
-            }
-        }
-        Ok(())
-    }
 }
 
 impl LoadSource for FleetLoad<'_> {
@@ -380,28 +333,8 @@ impl LoadSource for FleetLoad<'_> {
         &self.facts
     }
 
-    fn start(&mut self) -> Duration {
-        if self.is_collected {
-            self.has_started = true;
-            return Duration::ZERO;
-        }
-        match self.agree() {
-            Ok(at) => {
-                let begins_in = at.saturating_duration_since(Instant::now());
-                let from = self.hearing.listened() + begins_in;
-                self.has_started = true;
-                for voice in &mut self.voices {
-                    voice.attendance.is_to_tell(true, from);
-                    voice.drains_at_its_end(&self.facts);
-                }
-                begins_in
-            }
-            Err(why) => {
-                self.fleet.call(&Call::Finish { trial: self.trial.clone() });
-                self.events.push_back(LoadEvent::Failed(why));
-                Duration::ZERO
-            }
-        }
+    fn start(&mut self, is_interrupted: &dyn Fn() -> bool) -> Duration {
+        self.begin_together(is_interrupted)
     }
 
     fn next(&mut self, wait: Duration) -> Option<LoadEvent> {
@@ -419,12 +352,15 @@ impl LoadSource for FleetLoad<'_> {
                 None if left.is_zero() => return None,
                 None => {}
             }
+            if until.elapsed() > OVERTIME {
+                return self.next_event();
+            }
         }
     }
 
     /// Those that are lost are told of as such.
     fn ended(&self) -> usize {
-        0
+        if self.is_given_up { self.facts.tellers } else { 0 }
     }
 
     fn spent(&self) -> Option<Spent> {
@@ -449,6 +385,11 @@ impl LoadSource for FleetLoad<'_> {
     fn recycle(&mut self, _: Tally) {}
 
     fn stop(&mut self) {
+        if self.is_collected {
+            // Cut short, it would seem to be whole to whoever collects it next.
+            self.is_given_up = true;
+            return;
+        }
         self.stopped.get_or_insert_with(Instant::now);
         self.voices.iter_mut().for_each(|voice| voice.attendance.drains());
         self.fleet.call(&Call::Stop { trial: self.trial.clone() });
@@ -469,10 +410,12 @@ impl LoadSource for FleetLoad<'_> {
         let order = AgentOrder::Recorded { trial: self.trial.clone() };
         let orders = present.map(|voice| (voice.member.name.as_str(), order.clone())).collect();
         // One that does not hear it keeps it for a while.
-        self.fleet.order(orders, LETS_GO);
-        let names = self.voices.iter().map(|voice| &voice.member.name).chain([&self.fleet.id]);
-        let subjects: Vec<String> = names.map(|name| subject::told(name)).collect();
-        self.fleet.link.forget_stored(&subjects, self.fleet.link.read_up_to());
+        let _ = self.fleet.order(orders, LETS_GO, &|| false);
+    }
+
+    /// Its agents make it to its end, and keep it for whoever collects it.
+    fn leave(mut self) {
+        self.is_finished = true;
     }
 }
 

@@ -10,17 +10,17 @@ use async_nats::HeaderMap;
 use async_nats::jetstream::consumer::{DeliverPolicy, pull};
 use async_nats::jetstream::stream::{Config, StorageType, Stream};
 use async_nats::jetstream::{self, Context};
-use async_nats::{Client, ConnectOptions, Event, Request};
+use async_nats::{Client, ConnectOptions, Event, Request, ServerError};
 use futures_util::StreamExt;
 use plimsoll_plan::broker::BrokerAddress;
 use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 /// A broker answers within this time, or is not there.
@@ -31,9 +31,12 @@ const CONNECTED_WITHIN: Duration = Duration::from_secs(2);
 const STORED_WITHIN: Duration = Duration::from_secs(1);
 /// Between two attempts.
 const AGAIN: Duration = Duration::from_millis(200);
+/// How often somebody who waits for an answer looks whether it was interrupted.
+const LOOK: Duration = Duration::from_millis(100);
+/// How a broker begins to say that we may not hear something (nats-server, `-ERR`), in small letters.
+const NOT_TO_BE_HEARD: &str = "permissions violation for subscription";
 /// What the stream keeps at most: after this time nobody comes back for it.
 const KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
-
 /// And so much, so that nobody fills the broker's disk.
 const KEPT_BYTES: i64 = 32 << 20;
 
@@ -57,7 +60,6 @@ pub struct BrokerLink {
     news: Arc<Mutex<News>>,
     /// How often the connection was made.
     connected: watch::Receiver<u64>,
-    read_up_to: Arc<AtomicU64>,
 }
 
 /// What is sent in turn.
@@ -74,6 +76,26 @@ struct News {
     trouble: Option<String>,
     /// Whether that has changed since somebody asked.
     is_new: bool,
+    /// What we may not hear, in the broker's words.
+    refused: Option<String>,
+}
+
+impl News {
+    fn hear(&mut self, event: Event) {
+        let trouble = match event {
+            Event::Connected => None,
+            Event::Disconnected => Some("it is gone".to_owned()),
+            // It says so after it seemed to have let us.
+            Event::ServerError(ServerError::Other(why)) if why.to_lowercase().starts_with(NOT_TO_BE_HEARD) => {
+                self.refused.get_or_insert(why);
+                return;
+            }
+            // What else it complains of while it is there is no reason not to hear it.
+            _ => return,
+        };
+        self.is_new |= self.trouble.is_some() != trouble.is_some();
+        self.trouble = trouble;
+    }
 }
 
 impl BrokerLink {
@@ -120,7 +142,7 @@ impl BrokerLink {
         });
         // That it is there is no news.
         news.lock().unwrap_or_else(PoisonError::into_inner).is_new = false;
-        Ok(BrokerLink { runtime, client, jetstream, outbox, news, connected, read_up_to: Arc::default() })
+        Ok(BrokerLink { runtime, client, jetstream, outbox, news, connected })
     }
 
     /// Whether the connection was lost or has come back since this was last asked: why it is gone, or that it is there.
@@ -132,6 +154,11 @@ impl BrokerLink {
     /// Whether the broker is there.
     pub fn is_up(&self) -> bool {
         self.news.lock().unwrap_or_else(PoisonError::into_inner).trouble.is_none()
+    }
+
+    /// What the broker does not let us hear, in its words, if there is such a thing.
+    pub fn refused(&self) -> Option<String> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner).refused.clone()
     }
 
     /// How often the broker came, or came back.
@@ -154,12 +181,35 @@ impl BrokerLink {
 
     /// Asks all of these at once, and waits until all have answered or their time is over.
     pub fn ask_all(&self, questions: Vec<(String, Vec<u8>)>, patience: Duration) -> Vec<Result<Vec<u8>, String>> {
+        self.ask_all_unless(questions, patience, &|| false).unwrap_or_default()
+    }
+
+    /// The same; `None` if it was interrupted before.
+    pub fn ask_all_unless(
+        &self,
+        questions: Vec<(String, Vec<u8>)>,
+        patience: Duration,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Option<Vec<Result<Vec<u8>, String>>> {
         let asked: Vec<_> = questions
             .into_iter()
             .map(|(subject, body)| self.runtime.spawn(self.asked(subject, body, patience)))
             .collect();
-        let gone = |error: tokio::task::JoinError| Err(error.to_string());
-        asked.into_iter().map(|answer| self.runtime.block_on(answer).unwrap_or_else(gone)).collect()
+        asked.into_iter().map(|answer| self.answered(answer, is_interrupted)).collect()
+    }
+
+    fn answered(
+        &self,
+        mut answer: JoinHandle<Result<Vec<u8>, String>>,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Option<Result<Vec<u8>, String>> {
+        loop {
+            match self.runtime.block_on(async { timeout(LOOK, &mut answer).await }) {
+                Ok(answered) => return Some(answered.unwrap_or_else(|error| Err(error.to_string()))),
+                Err(_) if is_interrupted() => return None,
+                Err(_) => {}
+            }
+        }
     }
 
     /// Asks `times` times, one after the other, and goes on; what is answered in time comes as letters on `subject`.
@@ -269,13 +319,12 @@ impl BrokerLink {
     /// Has all that is stored after this sequence put into `inbox`, in order, for as long as there is somebody to read it.
     pub fn read_stored(&self, after: u64, inbox: Sender<Letter>) {
         let (jetstream, mut connected) = (self.jetstream.clone(), self.connected.clone());
-        let read_up_to = self.read_up_to.clone();
         self.runtime.spawn(async move {
             let mut next = after + 1;
             loop {
                 connected.mark_unchanged();
                 let read = tokio::select! {
-                    read = read(&jetstream, &mut next, &read_up_to, &inbox) => read,
+                    read = read(&jetstream, &mut next, &inbox) => read,
                     // A broker that was started again has forgotten who was reading, and would not say so for long.
                     _ = connected.changed() => Ok(()),
                 };
@@ -286,36 +335,13 @@ impl BrokerLink {
             }
         });
     }
-
-    /// The sequence of the last that was read of what is stored.
-    pub fn read_up_to(&self) -> u64 {
-        self.read_up_to.load(Ordering::Relaxed)
-    }
-
-    /// Lets the broker forget what it has stored under these subjects up to this sequence.
-    pub fn forget_stored(&self, subjects: &[String], up_to: u64) {
-        let jetstream = self.jetstream.clone();
-        let forgotten = async {
-            let Ok(stream) = jetstream.get_stream(subject::STREAM).await else { return };
-            for subject in subjects {
-                let _ = stream.purge().filter(subject.clone()).sequence(up_to.saturating_add(1)).await;
-            }
-        };
-        // It forgets by itself, later.
-        let _ = self.runtime.block_on(async { timeout(PATIENCE, forgotten).await });
-    }
 }
 
 /// Nobody reads any more.
 struct Closed;
 
 /// Reads until the stream or the connection fails; `next` is the sequence of what comes next.
-async fn read(
-    jetstream: &Context,
-    next: &mut u64,
-    read_up_to: &AtomicU64,
-    inbox: &Sender<Letter>,
-) -> Result<(), Closed> {
+async fn read(jetstream: &Context, next: &mut u64, inbox: &Sender<Letter>) -> Result<(), Closed> {
     let Ok(stream) = stream(jetstream).await else { return Ok(()) };
     // A broker that has lost its disk counts anew; what was read before is known again by its own numbers.
     if stream.cached_info().state.last_sequence + 1 < *next {
@@ -333,7 +359,6 @@ async fn read(
         let (subject, body) = (message.subject.to_string(), message.payload.to_vec());
         let letter = Letter { subject, reply: None, body, times: None };
         inbox.send(letter).map_err(|_| Closed)?;
-        read_up_to.store(info.stream_sequence, Ordering::Relaxed);
     }
     Ok(())
 }
@@ -346,6 +371,9 @@ async fn stream(jetstream: &Context) -> Result<Stream, String> {
         max_age: KEPT_FOR,
         // The oldest goes first; agents have all of it.
         max_bytes: KEPT_BYTES,
+        // Whoever stores something says where that is acknowledged, and the acknowledgement would do as a request to delete.
+        deny_delete: true,
+        deny_purge: true,
         ..Config::default()
     };
     jetstream.get_or_create_stream(config).await.map_err(|error| error.to_string())
@@ -370,15 +398,8 @@ fn options(
             if event == Event::Connected {
                 made.send_modify(|times| *times += 1);
             }
-            let found = match event {
-                Event::Connected => Some(None),
-                Event::Disconnected => Some(Some("it is gone".to_owned())),
-                // What it complains of while it is there is no reason not to hear it.
-                _ => None,
-            };
-            if let (Some(trouble), Ok(mut news)) = (found, news.lock()) {
-                news.is_new |= news.trouble.is_some() != trouble.is_some();
-                news.trouble = trouble;
+            if let Ok(mut news) = news.lock() {
+                news.hear(event);
             }
             std::future::ready(())
         });
@@ -389,4 +410,39 @@ fn options(
         options = options.add_root_certificates(authority.to_owned());
     }
     Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(why: &str) -> Event {
+        Event::ServerError(ServerError::Other(why.to_owned()))
+    }
+
+    #[test]
+    fn what_we_may_not_hear_is_kept_and_nothing_else_that_a_broker_complains_of() {
+        let mut news = News::default();
+        // An answer that comes too late to be allowed is none of our subscriptions.
+        news.hear(said("Permissions Violation for Publish to \"_INBOX_x.y\""));
+        news.hear(said("stale connection"));
+        news.hear(Event::Closed);
+        assert!(news.refused.is_none() && !news.is_new && news.trouble.is_none());
+        let why = "Permissions Violation for Subscription to \"plimsoll.to.a02\"";
+        news.hear(said(why));
+        news.hear(said("Permissions Violation for Subscription to \"plimsoll.clock.a02\""));
+        assert_eq!(news.refused.as_deref(), Some(why), "the first");
+        assert!(!news.is_new && news.trouble.is_none(), "the broker is there all the same");
+    }
+
+    #[test]
+    fn a_broker_that_is_gone_and_back_is_news_each_time() {
+        let mut news = News::default();
+        news.hear(Event::Disconnected);
+        assert!(std::mem::take(&mut news.is_new) && news.trouble.is_some());
+        news.hear(Event::Disconnected);
+        assert!(!news.is_new);
+        news.hear(Event::Connected);
+        assert!(news.is_new && news.trouble.is_none());
+    }
 }

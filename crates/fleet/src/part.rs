@@ -56,8 +56,9 @@ impl<L: LocalLoad> Part<L> {
     /// What it tells cannot be kept.
     pub fn begin(load: L, trial: &str, agent: &AgentFacts, link: Arc<BrokerLink>) -> io::Result<Part<L>> {
         let facts = load.facts().clone();
-        let teller = Teller::begin(link, &agent.name, &agent.spools, trial, agent.incarnation)?;
-        teller.tell(&Word::Head(lines::head(&facts)))?;
+        let begun = Teller::begin(link, &agent.name, &agent.spools, trial, agent.incarnation);
+        let begun = begun.and_then(|teller| teller.tell(&Word::Head(lines::head(&facts))).map(|()| teller));
+        let (load, teller) = with_or_finished(load, begun)?;
         Ok(Part {
             trial: trial.to_owned(),
             load,
@@ -214,6 +215,17 @@ impl<L: LocalLoad> Part<L> {
     }
 }
 
+/// A load with what it needs. One that has begun to connect and does not get it is ended: it would wait for its start for ever.
+fn with_or_finished<L: LocalLoad, T>(load: L, needed: io::Result<T>) -> io::Result<(L, T)> {
+    match needed {
+        Ok(needed) => Ok((load, needed)),
+        Err(error) => {
+            load.finish();
+            Err(error)
+        }
+    }
+}
+
 /// The drains of several loops as that of one: to whoever hears the agent its window is over when the last of theirs is.
 fn as_one(drains: Vec<Tally>) -> Option<Tally> {
     let latest = drains.iter().map(|drain| drain.start_ns).max()?;
@@ -228,7 +240,64 @@ fn as_one(drains: Vec<Tally>) -> Option<Tally> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_load::tally::Shape;
+    use plimsoll_load::source::{LoadSource, Spent};
+    use plimsoll_load::tally::{Names, Shape};
+    use plimsoll_load::window::Limit;
+    use std::cell::Cell;
+
+    /// Says when it is ended.
+    struct Endable<'e> {
+        facts: LoadFacts,
+        is_ended: &'e Cell<bool>,
+    }
+
+    impl LoadSource for Endable<'_> {
+        fn facts(&self) -> &LoadFacts {
+            &self.facts
+        }
+
+        fn start(&mut self, _: &dyn Fn() -> bool) -> Duration {
+            Duration::ZERO
+        }
+
+        fn next(&mut self, _: Duration) -> Option<LoadEvent> {
+            None
+        }
+
+        fn ended(&self) -> usize {
+            0
+        }
+
+        fn spent(&self) -> Option<Spent> {
+            None
+        }
+
+        fn recycle(&mut self, _: Tally) {}
+
+        fn stop(&mut self) {}
+
+        fn finish(self) {
+            self.is_ended.set(true);
+        }
+    }
+
+    impl LocalLoad for Endable<'_> {
+        fn start_at(&mut self, _: Instant) {}
+    }
+
+    #[test]
+    fn a_load_that_cannot_be_told_of_is_ended() {
+        let is_ended = Cell::new(false);
+        let load = || {
+            let limit = Limit::Events(1);
+            let facts =
+                LoadFacts { names: Names::default(), loops: 1, tellers: 1, open_loop: false, warmup_ns: 0, limit };
+            Endable { facts, is_ended: &is_ended }
+        };
+        assert!(with_or_finished(load(), Ok(7)).is_ok_and(|(_, needed)| needed == 7) && !is_ended.get());
+        let why = with_or_finished(load(), Err::<(), _>(io::Error::other("no room"))).map(drop).unwrap_err();
+        assert_eq!((why.to_string().as_str(), is_ended.get()), ("no room", true));
+    }
 
     #[test]
     fn drains_are_one_that_begins_with_the_last() {

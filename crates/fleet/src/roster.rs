@@ -30,25 +30,28 @@ pub struct Hearing {
     /// For how long we have listened.
     listened: Duration,
     looked: Duration,
-    echoed: Duration,
+    /// For how long we have looked since what we had said came back.
+    silence: Duration,
 }
 
 impl Hearing {
     pub fn new(now: Duration) -> Hearing {
-        Hearing { listened: Duration::ZERO, looked: now, echoed: now }
+        Hearing { listened: Duration::ZERO, looked: now, silence: Duration::ZERO }
     }
 
     /// What we have said has come back.
-    pub fn echoes(&mut self, now: Duration) {
-        self.echoed = now;
+    pub fn echoes(&mut self) {
+        self.silence = Duration::ZERO;
     }
 
     /// A look at what has come; for how long we have listened, which is the clock that agents are judged by. Time in which letters
     /// wait to be read is none: a sign of life may be among them, behind all that a broker tells once more.
     pub fn look(&mut self, now: Duration, is_behind: bool) -> Duration {
+        let looked = now.saturating_sub(self.looked).min(LONGEST_LOOK);
         if !is_behind {
-            self.listened += now.saturating_sub(self.looked).min(LONGEST_LOOK);
+            self.listened += looked;
         }
+        self.silence += looked;
         self.looked = now;
         self.listened
     }
@@ -57,10 +60,9 @@ impl Hearing {
         self.listened
     }
 
-    /// For how long nobody could be heard, if that is so.
-    pub fn deaf(&self, now: Duration) -> Option<Duration> {
-        let silence = now.saturating_sub(self.echoed);
-        (silence > DEAF_AFTER).then_some(silence)
+    /// For how long nobody could be heard, if that is so. Time in which we did not run is none.
+    pub fn deaf(&self) -> Option<Duration> {
+        (self.silence > DEAF_AFTER).then_some(self.silence)
     }
 }
 
@@ -195,9 +197,24 @@ mod tests {
     #[test]
     fn who_does_not_hear_himself_hears_nobody() {
         let mut hearing = Hearing::new(at(0));
-        assert_eq!((hearing.deaf(at(10)), hearing.deaf(at(11))), (None, Some(at(11))));
-        hearing.echoes(at(12));
-        assert_eq!(hearing.deaf(at(13)), None);
+        let mut deaf = |from: u64, to: u64| {
+            for now in from..=to {
+                hearing.look(at(now), false);
+            }
+            let deaf = hearing.deaf();
+            hearing.echoes();
+            (deaf, hearing.deaf())
+        };
+        assert_eq!(deaf(1, 10), (None, None));
+        assert_eq!(deaf(11, 21), (Some(at(11)), None));
+    }
+
+    #[test]
+    fn a_minute_in_which_we_did_not_run_makes_nobody_deaf() {
+        let mut hearing = Hearing::new(at(0));
+        hearing.look(at(9), true);
+        hearing.look(at(609), true);
+        assert_eq!(hearing.deaf(), None);
     }
 
     #[test]

@@ -37,6 +37,10 @@ pub struct Voice {
     text: String,
     has_head: bool,
     is_ready: bool,
+    /// It has told of less than a second, other than the first: of its window nothing more comes.
+    is_cut_short: bool,
+    /// It has told what ended after its window.
+    has_drain: bool,
     pub is_drained: bool,
     pub spent: Spent,
     /// As judged before the start, and since.
@@ -81,6 +85,8 @@ impl Voice {
             text: String::new(),
             has_head: false,
             is_ready: false,
+            is_cut_short: false,
+            has_drain: false,
             is_drained: false,
             spent: Spent::default(),
             clock: None,
@@ -155,10 +161,11 @@ impl Voice {
                 return Err("it is ready a second time".to_owned());
             }
             LoadEvent::Interval(tally) => {
-                if tally.phase != Phase::Drain {
-                    if tally.end_ns <= self.told_to_ns {
-                        return Err("it tells of a second that it has told of".to_owned());
-                    }
+                self.is_next(tally)?;
+                if tally.phase == Phase::Drain {
+                    self.has_drain = true;
+                } else {
+                    self.is_cut_short = tally.start_ns > 0 && tally.end_ns - tally.start_ns < SECOND_NS;
                     self.told_to_ns = tally.end_ns;
                 }
                 self.window.add(tally, std::mem::take(&mut self.machine));
@@ -167,6 +174,22 @@ impl Voice {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether an interval follows what it has told of, as those do that a window is cut into: the others of a load are added to
+    /// each of them, and each takes our memory until all have told of it.
+    fn is_next(&self, tally: &Tally) -> Result<(), String> {
+        let &Tally { phase, start_ns, end_ns, .. } = tally;
+        let why = match () {
+            () if self.has_drain => "it tells of a second after its drain",
+            () if start_ns < self.told_to_ns => "it tells of a second that overlaps the one before",
+            () if phase == Phase::Drain => return Ok(()),
+            () if end_ns <= self.told_to_ns => "it tells of a second that it has told of",
+            () if self.is_cut_short => "it tells of a second after its last",
+            () if end_ns - start_ns > SECOND_NS => "it tells of more than a second at once",
+            () => return Ok(()),
+        };
+        Err(why.to_owned())
     }
 
     fn machine(&mut self, second: MachineSecond) -> LoadEvent {
@@ -324,6 +347,31 @@ mod tests {
         assert_eq!(point.foreign_cpus, Some(1.0), "of 2 CPUs 1.5 were busy");
         let late = ToldLetter { number: voice.next, ..letters[2].clone() };
         assert!(voice.hear(late, &facts()).unwrap_err().contains("drained"));
+    }
+
+    #[test]
+    fn seconds_follow_each_other_and_nothing_follows_the_drain() {
+        const HALF: u64 = SECOND_NS / 2;
+        let mut voice = voice();
+        let mut tell = |phase: Phase, start_ns: u64, end_ns: u64| {
+            let tally = Tally { phase, start_ns, end_ns, ..Tally::new(names().shape()) };
+            voice.event(&LoadEvent::Interval(Box::new(tally)))
+        };
+        let refused = |told: Result<(), String>, why: &str| {
+            let found = told.unwrap_err();
+            assert!(found.contains(why), "{found}");
+        };
+        assert_eq!(tell(Phase::WarmUp, 0, HALF), Ok(()), "the first may be shorter");
+        refused(tell(Phase::WarmUp, 0, HALF + 1), "overlaps");
+        refused(tell(Phase::Drain, 0, HALF), "overlaps");
+        refused(tell(Phase::Measure, HALF, HALF), "has told of");
+        refused(tell(Phase::Measure, HALF, 3 * HALF + 1), "more than a second");
+        assert_eq!(tell(Phase::Measure, HALF, 3 * HALF), Ok(()));
+        assert_eq!(tell(Phase::Measure, 3 * HALF, 3 * HALF + 7), Ok(()), "and so may the last");
+        refused(tell(Phase::Measure, 3 * HALF + 7, 3 * HALF + 9), "after its last");
+        assert_eq!(tell(Phase::Drain, 3 * HALF + 7, 9 * HALF), Ok(()));
+        refused(tell(Phase::Drain, 9 * HALF, 9 * HALF), "after its drain");
+        refused(tell(Phase::Measure, 9 * HALF, 10 * HALF), "after its drain");
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl LoadSource for Script {
         &self.facts
     }
 
-    fn start(&mut self) -> Duration {
+    fn start(&mut self, _: &dyn Fn() -> bool) -> Duration {
         Duration::ZERO
     }
 

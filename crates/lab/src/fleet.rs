@@ -299,8 +299,9 @@ fn of_data(error: FleetError) -> DataError {
 impl AgentMaker {
     fn begin(&self, assigned: Assigned) -> Result<Run, LabError> {
         let Assigned { plan, point, asked, loaded, run_seed, ask, loops, of, .. } = &assigned;
-        plan.check()?;
-        let is_odd = loops.0 >= loops.1 || loops.1 > *of || *of > point.connections.max(1);
+        // What is made of it is this point alone.
+        RunPlan { points: vec![*point], ..plan.clone() }.check()?;
+        let is_odd = loops.0 >= loops.1 || loops.1 > *of || *of > point.connections.max(1) || !point.is_offerable();
         if script_of(&plan.workload).is_some() || is_odd || point.connections > MOST_CONNECTIONS || *of > MOST_LOOPS {
             return Err(LabError::Refused("an assignment that no coordinator of ours gives".to_owned()));
         }
@@ -359,10 +360,13 @@ impl AgentMaker {
             let named = Url { user: Some(user.clone()), database: Some(assigned.database.clone()), ..url };
             return Err(self.not_allowed(&named.describe()));
         }
-        let asked = Url { user: Some(user.clone()), ssl_mode: Some(ssl_mode.to_owned()), ..url };
+        // How a password is protected is said by nobody but the agent's own option file.
+        let Url { host, port, socket, .. } = url;
+        let (user, ssl_mode) = (Some(user.clone()), Some(ssl_mode.to_owned()));
+        let asked = Url { user, host, port, socket, ssl_mode, ..Url::default() };
         // What the agent's own option file says of TLS takes precedence.
         let (url, password) = self.login.of_allowed(asked);
-        Ok(external_endpoint(&url, user, password)?)
+        Ok(external_endpoint(&url, &assigned.user, password)?)
     }
 
     fn not_allowed(&self, what: &str) -> LabError {
@@ -404,5 +408,65 @@ impl Login {
             ..url
         };
         (protected, password)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_engine::password_key::PasswordKey;
+    use plimsoll_plan::plan::Measure;
+    use plimsoll_testkit::simulated::run_plan;
+
+    const TARGET: &str = "mysql://127.0.0.1:1/";
+
+    fn maker(home: &Path) -> AgentMaker {
+        let home = Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| home.into())).unwrap();
+        let allowed = vec![AllowedTarget::parse("mysql://127.0.0.1:1/*").unwrap()];
+        AgentMaker { allowed, login: Login::default(), lab: None, home }
+    }
+
+    fn target(url: &str) -> AssignedTarget {
+        let server = AssignedServer::External { url: url.to_owned(), ssl_mode: "disabled".to_owned() };
+        AssignedTarget { server, database: "sbtest".to_owned(), user: "bench".to_owned() }
+    }
+
+    #[test]
+    fn a_point_that_no_coordinator_of_ours_gives_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let maker = maker(home.path());
+        let why = |measure: Measure, rate: f64| {
+            let assigned = Assigned {
+                plan: RunPlan { measure, ..run_plan(&[LoadPoint::closed(1)]) },
+                point: LoadPoint { connections: 1, rate: Some(rate) },
+                target: target(TARGET),
+                asked: AskedOfData::Nothing,
+                loaded: None,
+                run_seed: 1,
+                ask: None,
+                loops: (0, 1),
+                of: 1,
+            };
+            maker.begin(assigned).map(drop).unwrap_err().to_string()
+        };
+        for rate in [0.0, -1.0, 1e300] {
+            let why = why(Measure::Seconds(1.0), rate);
+            assert!(why.contains("no coordinator of ours gives"), "{rate}: {why}");
+        }
+        let why = why(Measure::EventsPerConnection(5), 100.0);
+        assert!(why.contains("arrivals belong to no connection"), "{why}");
+    }
+
+    #[test]
+    fn how_a_password_is_protected_is_said_by_the_option_file_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let maker = maker(home.path());
+        let hostile = format!("{TARGET}?get-server-public-key=true&ssl-ca=/nowhere.pem");
+        let endpoint = maker.endpoint(&target(&hostile)).unwrap();
+        assert_eq!((&endpoint.tls.key, endpoint.tls.mode), (&PasswordKey::None, Mode::Disabled));
+        assert_eq!((endpoint.user.as_str(), endpoint.database.as_deref()), ("bench", Some("sbtest")));
+        let file = Some(Url { get_server_public_key: Some(true), ..Url::default() });
+        let maker = AgentMaker { login: Login { file, ..Login::default() }, ..maker };
+        assert_eq!(maker.endpoint(&target(TARGET)).unwrap().tls.key, PasswordKey::Servers);
     }
 }

@@ -110,10 +110,21 @@ pub fn trial<S: LoadSource>(
     let mut source = begin(circumstances.ask, &|| watcher.interrupted())?;
     let driven = drive(&mut source, target, point, circumstances, writer, watcher);
     let (facts, agents) = (source.facts().clone(), source.agents());
-    source.finish();
+    // What is collected and given up before all of it has come is kept by whoever made it.
+    match circumstances.collected.is_some() && is_interrupted(&driven) {
+        true => source.leave(),
+        false => source.finish(),
+    }
     let mut outcome = driven?.outcome(&facts, circumstances.ceiling, Some(round_trip));
     outcome.point.agents = agents;
     Ok(outcome)
+}
+
+fn is_interrupted(driven: &Result<Driven, LabError>) -> bool {
+    match driven {
+        Ok(driven) => driven.ended == Some(EarlyEnd::Interrupted),
+        Err(error) => matches!(error, LabError::Interrupted),
+    }
 }
 
 /// A load that has come to its end, whichever.
@@ -138,7 +149,7 @@ fn drive(
 ) -> Result<Driven, LabError> {
     let ready = ready(source, target, watcher)?;
     let before = statement_counts(target)?;
-    let begins_in = source.start();
+    let begins_in = source.start(&|| watcher.interrupted());
     let begun = circumstances.since.unwrap_or_else(Instant::now);
     let before_ns = circumstances.since.map_or(0, |since| (since.elapsed() + begins_in).as_nanos() as u64);
     let series = SeriesWriter { writer, before_ns, phase: circumstances.phase };

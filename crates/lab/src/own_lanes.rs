@@ -41,6 +41,15 @@ impl OwnLanes {
         }
     }
 
+    /// Whether the lane of this name is up, and neither this lab nor one before it built it.
+    ///
+    /// # Errors
+    /// As [`OwnLanes::free`].
+    pub fn is_of_somebody(&self, name: &str) -> Result<bool, LabError> {
+        let note = notes(&self.home).join(Spec::parse(name)?.directory_name());
+        Ok(self.free(name)?.is_some() && !note.exists())
+    }
+
     /// The lane of this name if it is up.
     fn up(&self, name: &str) -> Result<Option<Lane>, LabError> {
         let listed = Lanes::of(&self.home).list()?;

@@ -86,6 +86,7 @@ pub fn watch(
         lost: None,
     };
     watched.server.extend(sampler.sample(0).server);
+    let is_here = !watched.server.is_empty();
     let mut due = begun + interval;
     while begun.elapsed() < time {
         watcher.tell(Event::Doing("watching the server"));
@@ -105,7 +106,8 @@ pub fn watch(
             }
         }
         let sample = sampler.sample(t_ns);
-        watched.host.extend(sample.host);
+        // Of a server elsewhere, this machine says nothing.
+        watched.host.extend(sample.host.filter(|_| is_here));
         watched.server.extend(sample.server);
         due += interval;
     }

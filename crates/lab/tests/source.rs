@@ -196,7 +196,7 @@ impl LoadSource for Elsewhere {
         &self.told.facts
     }
 
-    fn start(&mut self) -> Duration {
+    fn start(&mut self, _: &dyn Fn() -> bool) -> Duration {
         self.told.order("start");
         Duration::ZERO
     }

@@ -123,17 +123,15 @@ impl Builder<'_> {
         Lane { device, group, trigger, ..self.lane() }
     }
 
-    /// Does the steps of a lane again whose image is there, with its file system on it: all but those for the directory.
+    /// Does the steps of a lane again whose image is there, with its file system on it: all but those for the directory. Its
+    /// control group has the path that it had, since whoever used the lane knows it by that.
     ///
     /// # Errors
     /// As [`Builder::build`]; [`LaneError::Environment`] if the file system cannot be mounted.
-    pub(super) fn rebuild(&mut self) -> Result<Lane, LaneError> {
+    pub(super) fn rebuild(&mut self, group: Option<PathBuf>) -> Result<Lane, LaneError> {
         self.connect()?;
         let device = self.attach()?;
-        let group = match self.spec.is_throttled() {
-            true => Some(self.throttle(Some(&device))?),
-            false => None,
-        };
+        let group = group.map(|group| self.throttle_as(group, Some(&device))).transpose()?;
         Ok(self.local(Some(device), group))
     }
 
@@ -273,6 +271,10 @@ impl Builder<'_> {
 
     /// Limits the lane's device, or the one that the home is on, for a group of its own.
     pub(super) fn throttle(&mut self, device: Option<&str>) -> Result<PathBuf, LaneError> {
+        self.throttle_as(throttle::fresh_group()?, device)
+    }
+
+    fn throttle_as(&mut self, group: PathBuf, device: Option<&str>) -> Result<PathBuf, LaneError> {
         self.step("setting limits")?;
         let below =
             device.map(str::to_owned).or_else(|| Device::find(self.site.root(), None).map(|device| device.name));
@@ -283,7 +285,6 @@ impl Builder<'_> {
         if let Some(root) = throttle::to_hand_down()? {
             self.journal.before(Undo::Controller { root })?;
         }
-        let group = throttle::fresh_group()?;
         self.journal.before(Undo::Cgroup { path: group.clone() })?;
         throttle::make(&group, &loops::numbers(&below)?, self.spec)?;
         Ok(group)

@@ -106,10 +106,11 @@ impl Lanes {
     /// open on it, or if its file system cannot be mounted any more. Then it is a lane that was left behind.
     pub fn power_up(&self, lane: &Lane) -> Result<Option<String>, LaneError> {
         let (site, spec, _lock) = self.locked(&lane.name, |spec| spec.is_volatile && !spec.is_network())?;
+        let group = journal::group(&site)?;
         let mut journal = journal::undo_to_image(&site)?;
         let told = &mut |_: &str| true;
         let mut builder = Builder { site: &site, spec: &spec, bytes: 0, journal: &mut journal, told };
-        let lane = builder.rebuild()?;
+        let lane = builder.rebuild(group)?;
         let damage = builder.look_at_file_system(lane.device.as_deref().unwrap_or_default())?;
         journal.up(&lane)?;
         Ok(damage)

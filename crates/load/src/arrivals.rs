@@ -99,7 +99,8 @@ impl ArrivalSchedule {
                 Arrivals::Closed => return,
             };
             if number % self.share.1 == self.share.0 {
-                let due_ns = self.start_ns + (self.elapsed * 1e9) as u64;
+                // One that is due after the end of time is never due.
+                let due_ns = self.start_ns.saturating_add((self.elapsed * 1e9) as u64);
                 self.next = Arrival { stream: number, number: 0, due_ns };
                 return;
             }
@@ -201,6 +202,16 @@ mod tests {
         }
         numbers.sort_unstable();
         assert_eq!(numbers, (0..10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_rate_that_comes_to_one_arrival_has_no_second() {
+        for arrivals in [Arrivals::Constant { rate: 1e-300 }, Arrivals::Poisson { rate: 1e-300 }] {
+            let mut schedule = ArrivalSchedule::new(arrivals, u64::MAX, 1, 1000, (0, 1)).unwrap();
+            schedule.advance(u64::MAX - 1, |_| {});
+            assert_eq!(schedule.next_due_ns(), u64::MAX);
+            assert!(schedule.waiting() <= 1, "the first, at most");
+        }
     }
 
     #[test]

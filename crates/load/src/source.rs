@@ -106,8 +106,9 @@ pub trait LocalLoad: LoadSource {
 pub trait LoadSource {
     fn facts(&self) -> &LoadFacts;
 
-    /// Lets the load begin once all tellers are ready: so long from now. Where it cannot, that is told as a failure.
-    fn start(&mut self) -> Duration;
+    /// Lets the load begin once all tellers are ready: so long from now. Where it cannot, that is told as a failure; where
+    /// somebody interrupts it meanwhile, it does not begin, and its tellers have ended.
+    fn start(&mut self, is_interrupted: &dyn Fn() -> bool) -> Duration;
 
     /// What comes next; `None` if nothing came within `wait`. To be called again and again until the load is over.
     fn next(&mut self, wait: Duration) -> Option<LoadEvent>;
@@ -142,4 +143,12 @@ pub trait LoadSource {
     fn finish(self)
     where
         Self: Sized;
+
+    /// Lets go of it: where its loops go on without us and keep what they tell, whoever comes next collects it.
+    fn leave(self)
+    where
+        Self: Sized,
+    {
+        self.finish();
+    }
 }

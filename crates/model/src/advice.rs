@@ -83,7 +83,8 @@ pub struct AdviceFinding {
     pub found: String,
     /// What to do, in the imperative: `delete the line`.
     pub advised: String,
-    /// What the line should say; empty if it should go, none if nobody but its author knows.
+    /// What the line should say; empty if it should go, none if nobody but its author knows. Several lines where one does
+    /// nothing without the others.
     pub line: Option<String>,
     /// Why, in a sentence.
     pub why: String,
@@ -103,10 +104,19 @@ pub struct AdviceFinding {
 }
 
 impl AdviceFinding {
-    /// A setting and the value that it should have, if that is all there is to do.
+    /// A setting and the value that it should have, if that is what there is to do.
     pub fn change(&self) -> Option<(&str, &str)> {
-        let setting = self.setting.as_deref()?;
-        Some((setting, self.line.as_deref()?.strip_prefix(setting)?.strip_prefix(" = ")?))
+        self.changes().next().filter(|(name, _)| self.setting.as_deref() == Some(*name))
+    }
+
+    /// The settings of all its lines and the values that they should have; that of [`AdviceFinding::change`] comes first.
+    pub fn changes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.line.iter().flat_map(|line| line.lines()).filter_map(|line| line.split_once(" = "))
+    }
+
+    /// All its lines in one: `tmp_table_size = 32M and max_heap_table_size = 32M`.
+    pub fn change_words(&self) -> Option<String> {
+        self.line.as_ref().map(|line| line.replace('\n', " and "))
     }
 }
 

@@ -121,13 +121,23 @@ impl FaultKind {
         }
     }
 
-    /// Whether a server whose settings have these classes may lose acknowledged commits by it: a lying device makes every
-    /// promise void, and no class promises that a replica has everything.
+    /// Whether a server whose settings have these classes may lose acknowledged commits by it and be whole: a lying device makes
+    /// every promise void, and no class promises that a replica has everything.
     pub fn excuses_loss(self, risks: &Risks) -> bool {
         match self {
             FaultKind::Lying | FaultKind::Replica => true,
-            FaultKind::Kill => risks.contains(&Class::D1p) || risks.contains(&Class::D2),
-            _ => [Class::D1, Class::D1p, Class::D2, Class::D3].iter().any(|class| risks.contains(class)),
+            FaultKind::Kill => risks.contains(&Class::D1p),
+            _ => risks.contains(&Class::D1) || risks.contains(&Class::D1p),
+        }
+    }
+
+    /// Whether such a server may leave damaged data. Whoever says that the last second may be missing says that the rest is
+    /// whole; and nothing happens to a replica that takes over, or to a copy.
+    pub fn excuses_damage(self, risks: &Risks) -> bool {
+        match self {
+            FaultKind::Lying => true,
+            FaultKind::Replica | FaultKind::Backup => false,
+            _ => risks.contains(&Class::D2) || risks.contains(&Class::D3),
         }
     }
 }
@@ -165,6 +175,9 @@ pub struct CrashOutcome {
     pub lost_seconds: Option<f64>,
     /// Commits that are there and that nobody was told of.
     pub unacknowledged: Option<u64>,
+    /// Commits whose answer nobody heard, where commits are not told apart: each of them that is there hides one that is lost.
+    #[serde(default)]
+    pub hidden: u64,
     /// From the beginning of a load on the recovered server, once it was looked at, until it carries again what it carried
     /// before the fault, seconds; none if that was not reached, or not tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -251,6 +264,12 @@ pub struct CrashCell {
     pub acknowledged: u64,
     /// Faults after which an acknowledged commit was missing.
     pub losing: usize,
+    /// Those of them that damaged nothing: what is there is whole, and a commit is not.
+    #[serde(default)]
+    pub losing_whole: usize,
+    /// Those after which nobody could tell how much is missing: the server answered, and died while it was looked at.
+    #[serde(default)]
+    pub untold: usize,
     /// Share of such faults, with its 95 % interval (Clopper and Pearson 1934).
     pub loss: Option<Estimate>,
     /// Commits that were missing, of all faults.
@@ -260,6 +279,9 @@ pub struct CrashCell {
     pub worst_seconds: Option<f64>,
     /// Commits that were there and that nobody was told of.
     pub unacknowledged: u64,
+    /// Where commits are not told apart: so many more may be missing, behind as many that nobody was told of.
+    #[serde(default)]
+    pub hidden: u64,
     /// Faults after which the server did not start again, or the file system could not be mounted.
     pub not_started: usize,
     /// Faults after which pages were written by half.
@@ -295,11 +317,11 @@ pub struct CrashCell {
 }
 
 impl CrashCell {
-    /// Whether it lost or damaged what its settings promise to keep. A replica that lags is whole nevertheless.
+    /// Whether it lost or damaged what its settings promise to keep.
     pub fn breaks_its_promise(&self) -> bool {
-        let excuses = self.fault.excuses_loss(&(&self.risks | &self.allowed));
-        let loses = self.losing > 0 && (!excuses || self.semi_synchronous);
-        loses || self.damaged > 0 && (!excuses || self.fault == FaultKind::Replica)
+        let risks = &self.risks | &self.allowed;
+        let loses = self.losing_whole > 0 && (!self.fault.excuses_loss(&risks) || self.semi_synchronous);
+        loses || self.damaged > 0 && !self.fault.excuses_damage(&risks)
     }
 
     /// One of its faults, in words.
@@ -344,7 +366,10 @@ mod tests {
     fn a_class_excuses_what_it_announces() {
         let excuses = |kind: FaultKind, class: Class| kind.excuses_loss(&Risks::from([class]));
         assert!(!excuses(FaultKind::Kill, Class::D1) && excuses(FaultKind::Kill, Class::D1p));
-        assert!(excuses(FaultKind::Power, Class::D1) && !excuses(FaultKind::Power, Class::D4));
+        assert!(excuses(FaultKind::Power, Class::D1) && !excuses(FaultKind::Power, Class::D2));
         assert!(!FaultKind::Torn.excuses_loss(&Risks::new()) && FaultKind::Lying.excuses_loss(&Risks::new()));
+        let excuses = |kind: FaultKind, class: Class| kind.excuses_damage(&Risks::from([class]));
+        assert!(!excuses(FaultKind::Power, Class::D1) && excuses(FaultKind::Power, Class::D2));
+        assert!(!excuses(FaultKind::Replica, Class::D2) && FaultKind::Lying.excuses_damage(&Risks::new()));
     }
 }

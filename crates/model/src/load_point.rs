@@ -9,6 +9,7 @@ use std::str::FromStr;
 const LIST: &str = "numbers from 1 to 100000 in lists and ranges: 1,8,64 or 1..64 (doubling) or 8..64+8";
 const RATES: &str = "rates per second above 0, in a list: 500,1000 or 20k";
 const MOST: usize = 100_000;
+const HIGHEST_RATE: f64 = 1e7;
 
 /// A number of connections, or an arrival rate over that many. In JSON it is part of what was measured there:
 /// `{"connections": 64, "rate_offered": null}`.
@@ -34,6 +35,11 @@ impl LoadPoint {
             rates.is_empty().then_some(closed).into_iter().chain(open)
         };
         connections.iter().flat_map(at).collect()
+    }
+
+    /// Whether somebody could have typed its rate, if it has one.
+    pub fn is_offerable(&self) -> bool {
+        self.rate.is_none_or(is_offerable)
     }
 
     /// What a recording calls it: `c64`, `c64-rate500`.
@@ -144,11 +150,15 @@ impl FromStr for Rates {
 
     fn from_str(text: &str) -> Result<Rates, BadList> {
         let rate = |part: &str| match thousands(part.trim()) {
-            Some(rate) if rate > 0.0 && rate <= 1e7 => Ok(rate),
+            Some(rate) if is_offerable(rate) => Ok(rate),
             _ => Err(BadList { what: "rate", found: escaped(text), accepted: RATES }),
         };
         text.split(',').map(rate).collect::<Result<_, _>>().map(Rates)
     }
+}
+
+fn is_offerable(rate: f64) -> bool {
+    rate > 0.0 && rate <= HIGHEST_RATE
 }
 
 /// A load point that need not be there, as fields of what holds it: `null` and `null` where it is not.
@@ -217,6 +227,13 @@ mod tests {
         for other in ["commit-1", "c", "cx", "c1-ratex", "c1-rate", ""] {
             assert_eq!(LoadPoint::of_label(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_rate_that_nobody_could_type_is_not_offerable() {
+        let at = |rate| LoadPoint { connections: 1, rate: Some(rate) }.is_offerable();
+        assert!(at(0.5) && at(1e7) && LoadPoint::closed(1).is_offerable());
+        assert!([0.0, -1.0, 1e300, f64::NAN, f64::INFINITY].into_iter().all(|rate| !at(rate)));
     }
 
     #[test]

@@ -187,6 +187,26 @@ pub fn whole_percent(share: f64) -> String {
     format!("{} %", number(100.0 * share, 0))
 }
 
+/// `14 %`, `0.3 %`: the upper end of a share, never less than it is.
+pub fn at_most(share: f64) -> String {
+    bound(share, share, f64::ceil)
+}
+
+/// `86 %`, `99.51 %`: the lower end of a share, never more than it is.
+pub fn at_least(share: f64) -> String {
+    bound(share, 1.0 - share, f64::floor)
+}
+
+/// With two decimals where less than a percent is left to the `edge`.
+fn bound(share: f64, edge: f64, round: fn(f64) -> f64) -> String {
+    let decimals = if edge < 0.01 { 2 } else { 0 };
+    let unit = 10f64.powi(decimals);
+    // What is whole but for the last bits is whole.
+    let percent = 100.0 * share * unit;
+    let whole = if (percent - percent.round()).abs() < 1e-6 { percent.round() } else { round(percent) };
+    format!("{} %", tick(whole / unit))
+}
+
 /// `64 KiB`, `1 GiB`, `98.5 MiB`: bytes in the largest unit that they fill.
 pub fn binary_size(bytes: f64) -> String {
     const UNITS: [(f64, &str); 4] = [
@@ -231,6 +251,13 @@ mod tests {
     fn what_was_written_is_read_again() {
         assert_eq!(parsed(&number(-1234567.25, 2)), Some(-1234567.25));
         assert_eq!([parsed(NOTHING), parsed(""), parsed("inf"), parsed("1e3"), parsed("5 %")], [None; 5]);
+    }
+
+    #[test]
+    fn bounds_are_rounded_outward() {
+        assert_eq!([0.1391, 0.1129, 0.0487, 0.002_996, 1.0].map(at_most), ["14 %", "12 %", "5 %", "0.3 %", "100 %"]);
+        assert_eq!([0.8609, 0.99511, 0.0].map(at_least), ["86 %", "99.51 %", "0 %"]);
+        assert_eq!((at_most(0.07), at_least(0.07)), ("7 %".to_owned(), "7 %".to_owned()));
     }
 
     #[test]

@@ -116,7 +116,8 @@ mod tests {
             assert!(!found.contains("secret"), "{text}: {found}");
         }
         let socket = "mysql://bench@localhost/*?socket=/run/s";
-        for text in ["private", "mysql://bench@db1:3306/*", "mysql://db1:3306/sbtest", socket] {
+        let (six, escaped) = ("mysql://bench@[fd00::5]:3306/*", "mysql://bench@localhost/*?socket=/a%26b/s");
+        for text in ["private", "mysql://bench@db1:3306/*", "mysql://db1:3306/sbtest", six, socket, escaped] {
             assert_eq!(AllowedTarget::parse(text).unwrap().to_string(), text);
         }
     }

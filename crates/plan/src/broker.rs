@@ -130,7 +130,7 @@ impl fmt::Display for BrokerAddress {
 }
 
 /// A path as it is written in an address: what means something else there is written by its number (RFC 3986).
-fn written(path: &str) -> String {
+pub(crate) fn written(path: &str) -> String {
     let letter = |c: char| match c {
         '%' | '&' | '+' | '#' | '?' | ' ' => format!("%{:02X}", u32::from(c)),
         other => other.to_string(),

@@ -10,6 +10,8 @@ use plimsoll_model::text::escaped;
 /// Groups that servers of both vendors read, and those that only MariaDB's do.
 const OF_BOTH: [&str; 2] = ["mysqld", "server"];
 const OF_MARIADB: [&str; 4] = ["mariadb", "mariadbd", "client-server", "galera"];
+/// Those of which there is one for each series as well.
+const WITH_SERIES: [&str; 3] = ["mysqld", "mariadb", "mariadbd"];
 
 /// Most bytes in the name of an option: no server has a longer one.
 const LONGEST_NAME: usize = 128;
@@ -36,15 +38,18 @@ impl OptionLine {
     }
 }
 
-/// Whether a server of this release reads a group (MySQL manual, "Using Option Files"; MariaDB documentation, "Option Groups").
+/// Whether a server of this release reads a group (MySQL manual, "Using Option Files"; MariaDB documentation, "Option Groups"). Servers
+/// do not look at the case of its name (`find_type` of both vendors).
 pub fn is_read_by(group: &str, release: Release) -> bool {
     let of_vendor = match release.flavour {
         Flavour::MySql => &[][..],
         Flavour::MariaDb => &OF_MARIADB,
     };
+    let group = group.to_ascii_lowercase();
     let series = format!("-{}.{}", release.version.0, release.version.1);
     let plain = group.strip_suffix(&series);
-    OF_BOTH.iter().chain(of_vendor).any(|known| *known == group || plain == Some(*known) && *known != "server")
+    let of_series = |known: &str| plain == Some(known) && WITH_SERIES.contains(&known);
+    OF_BOTH.iter().chain(of_vendor).any(|known| *known == group || of_series(known))
 }
 
 /// What a line of an option file is.
@@ -69,12 +74,12 @@ fn content(line: &str) -> LineContent<'_> {
     if line.starts_with('!') {
         return LineContent::Include;
     }
-    let line = uncommented(line);
     if let Some(name) = line.strip_prefix('[') {
-        let name = name.strip_suffix(']').map(str::trim_end).filter(|name| !name.is_empty());
+        // What stands behind the name is nobody's business.
+        let name = name.split_once(']').map(|(name, _)| name.trim_end()).filter(|name| !name.is_empty());
         return name.map_or(LineContent::Unreadable, LineContent::Group);
     }
-    option(line).map_or(LineContent::Unreadable, |(name, value)| LineContent::Setting(name, value))
+    option(uncommented(line)).map_or(LineContent::Unreadable, |(name, value)| LineContent::Setting(name, value))
 }
 
 /// Reads the text of an option file, the options of all its groups; `file` names it in errors.
@@ -204,6 +209,31 @@ mod tests {
         for group in ["client", "mysql", "mysqldump", "mysqld_safe", "mysqld1", "mysqld-", "client-mariadb", "MYSQLD"] {
             assert!(!of_server(group), "{group}");
         }
+    }
+
+    #[test]
+    fn a_server_reads_groups_of_its_own_vendor_and_series() {
+        let read = |group: &str, release: &str| is_read_by(group, Release::parse(release).unwrap());
+        for group in ["mysqld", "MYSQLD", "server", "mysqld-9.7", "Mysqld-9.7"] {
+            assert!(read(group, "mysql-9.7"), "{group}");
+        }
+        for group in ["mysqld-8.4", "server-9.7", "mariadb", "mysqld1", "mysqld-", "client"] {
+            assert!(!read(group, "mysql-9.7"), "{group}");
+        }
+        for group in ["mariadb", "mariadbd-10.11", "mysqld-10.11", "client-server", "galera"] {
+            assert!(read(group, "mariadb-10.11.6"), "{group}");
+        }
+        for group in ["client-server-10.11", "galera-10.11", "mariadb-11.8", "client-mariadb"] {
+            assert!(!read(group, "mariadb-10.11.6"), "{group}");
+        }
+    }
+
+    #[test]
+    fn a_group_ends_with_its_first_bracket() {
+        for line in ["[mysqld] ; main", "[mysqld ] # here", "[mysqld]]", "[mysqld]x=1"] {
+            assert_eq!(content(line), LineContent::Group("mysqld"), "{line}");
+        }
+        assert_eq!(content("[mysqld # here]"), LineContent::Group("mysqld # here"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Targets: a private server, or the URL of an external one.
 
+use crate::broker::written;
 use crate::error::PlanError;
 use percent_encoding::percent_decode_str;
 use std::fmt;
@@ -132,12 +133,16 @@ impl Url {
         }
     }
 
+    /// As [`Target::parse`] reads it, without what protects the connection.
     pub fn describe(&self) -> String {
         let user = self.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         let database = self.database.as_deref().unwrap_or_default();
         match &self.socket {
-            Some(socket) => format!("mysql://{user}{}/{database}?socket={}", self.host, socket.display()),
-            None => format!("mysql://{user}{}:{}/{database}", self.host, self.port),
+            Some(socket) => {
+                format!("mysql://{user}{host}/{database}?socket={}", written(&socket.display().to_string()))
+            }
+            None => format!("mysql://{user}{host}:{}/{database}", self.port),
         }
     }
 
@@ -245,6 +250,21 @@ mod tests {
         let local = url("mysql://root@localhost/?socket=/run/my.sock");
         assert_eq!((local.socket, local.database), (Some(PathBuf::from("/run/my.sock")), None));
         assert_eq!(url("mysql://u@[::1]:3306/d").host, "::1");
+    }
+
+    #[test]
+    fn one_that_is_described_is_the_same_again() {
+        for (text, described) in [
+            ("mysql://u@[fd00::5]/d", "mysql://u@[fd00::5]:3306/d"),
+            ("mysql://[::1]:3307/", "mysql://[::1]:3307/"),
+            ("mysql://u@db.example/d", "mysql://u@db.example:3306/d"),
+            ("mysql://u@localhost/d?socket=/run/my.sock", "mysql://u@localhost/d?socket=/run/my.sock"),
+            ("mysql://localhost/?socket=/a%20b/c%26d%25%2B%23", "mysql://localhost/?socket=/a%20b/c%26d%25%2B%23"),
+        ] {
+            assert_eq!(url(text).describe(), described);
+            assert_eq!(url(described), url(text), "{described}");
+        }
+        assert_eq!(url("mysql://localhost/?socket=/a%2Bb").socket, Some(PathBuf::from("/a+b")));
     }
 
     #[test]

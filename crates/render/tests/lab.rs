@@ -240,6 +240,7 @@ fn trial(variant: &str, round: u32, status: TrialStatus, verdict: BottleneckVerd
         phases: Vec::new(),
         restored: None,
         recovery_seconds: None,
+        crash: None,
         verifications: Vec::new(),
         settings: vec![SettingRow { name: "innodb_doublewrite".to_owned(), ..SettingRow::default() }],
         durability: Default::default(),

@@ -1,5 +1,6 @@
 //! What the report of a recording is made from. A server may have sent anything: no field needs to be clean.
 
+use plimsoll_model::crash::CrashOutcome;
 use plimsoll_model::diagnosis::{Cost, Diagnosis, StorageUse};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::io::IoSummary;
@@ -112,6 +113,8 @@ pub struct Trial {
     pub phases: Vec<PhaseSpan>,
     pub restored: Option<Restored>,
     pub recovery_seconds: Option<f64>,
+    /// What a fault did, in a crash trial.
+    pub crash: Option<Box<CrashOutcome>>,
     pub verifications: Vec<Verification>,
     /// Settings as requested and in effect.
     pub settings: Vec<SettingRow>,

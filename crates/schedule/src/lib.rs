@@ -43,6 +43,9 @@ pub trait Schedule {
     /// The next trial; `None` if all are done. It stays the same until its outcome is told.
     fn next(&mut self) -> Option<TrialPlan>;
 
+    /// The next trial, of which this may be the record. What a search proposed is read there: to find it takes long.
+    fn again(&mut self, recorded: &TrialPlan) -> Option<TrialPlan>;
+
     /// Whether there is one. What it would be may take long to find.
     fn has_next(&self) -> bool;
 
@@ -118,6 +121,12 @@ impl PlanSchedule {
         std::iter::once(&self.grid as &dyn Stage).chain(stairs).chain(tune).chain(last)
     }
 
+    fn placed(&self, trial: UnplacedTrial) -> TrialPlan {
+        let UnplacedTrial { label, variant, point, round, block, fault, load_seed } = trial;
+        let seed = load_seed.unwrap_or_else(|| draw::seed(self.seed, round));
+        TrialPlan { index: self.ended + 1, label, variant, point, round, seed, block, fault }
+    }
+
     fn stages_mut(&mut self) -> impl Iterator<Item = &mut dyn Stage> {
         let stairs = self.staircases.iter_mut().map(|staircase| staircase as &mut dyn Stage);
         let last: [&mut dyn Stage; 2] = [&mut self.lines, &mut self.crashes];
@@ -128,10 +137,12 @@ impl PlanSchedule {
 
 impl Schedule for PlanSchedule {
     fn next(&mut self) -> Option<TrialPlan> {
-        let UnplacedTrial { label, variant, point, round, block, fault, load_seed } =
-            self.stages().find_map(Stage::next)?;
-        let seed = load_seed.unwrap_or_else(|| draw::seed(self.seed, round));
-        Some(TrialPlan { index: self.ended + 1, label, variant, point, round, seed, block, fault })
+        Some(self.placed(self.stages().find_map(Stage::next)?))
+    }
+
+    fn again(&mut self, recorded: &TrialPlan) -> Option<TrialPlan> {
+        let stage = self.stages().find(|stage| stage.has_next())?;
+        Some(self.placed(stage.again(recorded)?))
     }
 
     fn has_next(&self) -> bool {

@@ -41,6 +41,11 @@ pub trait Stage {
         self.next().is_some_and(|turn| turn.is(trial))
     }
 
+    /// The next trial, of which this is the record: what took long to find may be read there.
+    fn again(&self, _recorded: &TrialPlan) -> Option<UnplacedTrial> {
+        self.next()
+    }
+
     /// The outcome of the next trial.
     fn tell(&mut self, ended: &EndedTrial);
 

@@ -249,7 +249,7 @@ impl LoadSource for JobRun {
         &self.facts
     }
 
-    fn start(&mut self) -> Duration {
+    fn start(&mut self, _: &dyn Fn() -> bool) -> Duration {
         JobRun::start(self)
     }
 

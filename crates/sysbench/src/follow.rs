@@ -85,7 +85,7 @@ pub fn follow<S: LoadSource>(
     if let Some(recorder) = &mut recorder {
         recorder.begin(ReadyRun { plan, facts: &facts, ready, spent: source.spent() });
     }
-    let begun = Instant::now() + source.start();
+    let begun = Instant::now() + source.start(is_interrupted);
     let mut follower = Follower {
         general,
         reporter,

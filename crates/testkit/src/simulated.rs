@@ -167,6 +167,11 @@ pub fn assert_resumable(plan: &LabPlan, prospects: &Prospects, all: &[EndedTrial
         all[..done].iter().for_each(|ended| schedule.tell(ended.clone()));
         assert_eq!(schedule.next(), all.get(done).map(|ended| ended.trial.clone()), "after {done} trials");
     }
+    let mut schedule = of(plan, prospects);
+    for ended in all {
+        assert_eq!(schedule.again(&ended.trial).as_ref(), Some(&ended.trial), "as it was recorded");
+        schedule.tell(ended.clone());
+    }
 }
 
 pub fn labels(all: &[EndedTrial]) -> Vec<String> {

@@ -9,21 +9,22 @@ pub mod read;
 pub mod rules;
 
 use options::ConfigOptions;
+use plimsoll_model::Class;
 use plimsoll_model::advice::{Advice, AdviceFinding, AdviceStep, Severity};
 use plimsoll_model::number::counted;
 use plimsoll_plan::knowledge::Release;
 use read::ReadOptions;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Findings of one rule that are shown; of a file with more of them, the rest is counted.
 const MOST_OF_A_RULE: usize = 50;
 
-/// What to do about these files, for a server of this release.
-pub fn judge(read: ReadOptions, release: Release) -> Advice {
+/// What to do about these files, for a server of this release, where a crash may cost what is `allowed`.
+pub fn judge(read: ReadOptions, release: Release, allowed: BTreeSet<Class>) -> Advice {
     let file = read.files.first().cloned().unwrap_or_default();
     let looked_at = looked_at(&read);
-    let options = ConfigOptions::of(read, release);
+    let options = ConfigOptions::of(read, release, allowed);
     let judged = owned(rules::RULES.iter().flat_map(|rule| rule(&options)).collect());
     let mut findings = few(judged);
     findings.sort_by_key(|finding| (finding.step, Reverse(finding.severity), finding.at.clone()));

@@ -1,14 +1,17 @@
 //! What the lines of an option file mean for a release.
 
 use super::read::{Oddity, ReadOptions, WrittenOption};
-use plimsoll_model::Flavour;
 use plimsoll_model::advice::{AdviceFinding, AdviceStep, Severity};
 use plimsoll_model::diagnosis::Bottleneck;
+use plimsoll_model::{Class, Flavour};
+use plimsoll_plan::knowledge::number::in_option_file;
+use plimsoll_plan::knowledge::options::OptionFate;
 use plimsoll_plan::knowledge::settings::{SettingFacts, facts};
-use plimsoll_plan::knowledge::{Release, Standing, is_in_table, normal, options, standings, unswitched};
+use plimsoll_plan::knowledge::value::number;
+use plimsoll_plan::knowledge::{Release, Standing, classes, is_in_table, normal, options, standings, unswitched};
 use plimsoll_plan::option_file::is_read_by;
 use plimsoll_plan::setting::Setting;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An option of a group that the server reads.
 pub struct ConfigOption {
@@ -22,11 +25,15 @@ pub struct ConfigOption {
     pub value: String,
     /// What became of its name.
     pub standing: Standing,
+    /// Whether the file has today's name as well, which then counts, wherever it stands.
+    pub yields: bool,
 }
 
 /// The options of a file, judged by name.
 pub struct ConfigOptions {
     pub release: Release,
+    /// What a crash may cost, as whoever asks has said.
+    pub allowed: BTreeSet<Class>,
     pub oddities: Vec<Oddity>,
     /// Those of groups that the server does not read.
     pub elsewhere: Vec<WrittenOption>,
@@ -36,15 +43,21 @@ pub struct ConfigOptions {
 }
 
 impl ConfigOptions {
-    pub fn of(read: ReadOptions, release: Release) -> ConfigOptions {
+    pub fn of(read: ReadOptions, release: Release, allowed: BTreeSet<Class>) -> ConfigOptions {
         let (ours, elsewhere): (Vec<_>, Vec<_>) =
             read.options.into_iter().partition(|option| is_read_by(&option.group, release));
         let settings: Vec<Setting> = ours.iter().map(as_setting).collect();
         let standings = standings(&settings, release.flavour, release.version);
-        let all: Vec<ConfigOption> =
+        let mut all: Vec<ConfigOption> =
             ours.into_iter().zip(standings).map(|(option, standing)| meant(option, standing)).collect();
-        let last = all.iter().enumerate().map(|(at, option)| (option.setting.clone(), at)).collect();
-        ConfigOptions { release, oddities: read.oddities, elsewhere, all, last }
+        let own = all.iter().filter(|option| !option.is_renamed()).map(|option| option.setting.clone());
+        let own: BTreeSet<String> = own.collect();
+        for option in &mut all {
+            option.yields = option.is_renamed() && !option.is_alias(release) && own.contains(&option.setting);
+        }
+        let counted = all.iter().enumerate().filter(|(_, option)| !option.yields);
+        let last = counted.map(|(at, option)| (option.setting.clone(), at)).collect();
+        ConfigOptions { release, allowed, oddities: read.oddities, elsewhere, all, last }
     }
 
     /// All that the server reads, in order.
@@ -78,8 +91,36 @@ impl ConfigOptions {
     /// Values by setting: the file's, and defaults of those that decide what others cost.
     pub fn values(&self) -> BTreeMap<String, String> {
         let defaults = ["log_bin"].into_iter().filter_map(|name| Some((name.to_owned(), self.value(name)?.to_owned())));
-        let given = self.in_effect().map(|option| (option.setting.clone(), option.value.clone()));
+        let given = self.in_effect().map(|option| (option.setting.clone(), self.taken(option).to_owned()));
         defaults.chain(given).collect()
+    }
+
+    /// The end of its range that the server takes instead of an option's value; `None` if it takes the value.
+    pub fn bound(&self, option: &ConfigOption) -> Option<&'static str> {
+        let (least, most) = facts(&option.setting)?.accepts(self.release)?.split_once("..")?;
+        let value = in_option_file(&option.setting, &option.value)?;
+        match (number(least), number(most)) {
+            (Some(end), _) if value < end => Some(least),
+            (_, Some(end)) if value > end => Some(most),
+            _ => None,
+        }
+    }
+
+    /// The value that the server makes of an option's.
+    pub fn taken<'o>(&self, option: &'o ConfigOption) -> &'o str {
+        self.bound(option).unwrap_or(&option.value)
+    }
+
+    /// What a value costs in durability, besides what may be lost.
+    pub fn costs(&self, setting: &str, value: &str) -> Vec<Class> {
+        let costs = classes(setting, value, self.release.flavour).into_iter();
+        costs.filter(|class| class.costs_durability() && !self.allowed.contains(class)).collect()
+    }
+
+    /// Whether the file has the server load a plugin.
+    pub fn loads(&self, plugin: &str) -> bool {
+        let loading = ["plugin_load", "plugin_load_add", "early_plugin_load"];
+        self.all.iter().any(|option| loading.contains(&option.setting.as_str()) && option.value.contains(plugin))
     }
 
     /// A finding about an option, of which the rest is to be filled in.
@@ -119,21 +160,40 @@ fn as_setting(option: &WrittenOption) -> Setting {
     Setting { name, value, at: option.at.clone(), from_file: true }
 }
 
+impl ConfigOption {
+    fn is_renamed(&self) -> bool {
+        matches!(self.standing, Standing::Renamed { .. })
+    }
+
+    /// Whether its old name is another one for the same variable, so that the later of both counts.
+    fn is_alias(&self, release: Release) -> bool {
+        matches!(options::fate(&self.name, release), Some(OptionFate::Taken | OptionFate::Deprecated(_)))
+    }
+}
+
 fn meant(written: WrittenOption, standing: Standing) -> ConfigOption {
     let given = written.value.clone().unwrap_or_default();
     let name = normal(&written.name);
     let is_loose = written.name.to_ascii_lowercase().replace('-', "_").starts_with("loose_");
     let (base, value) = unswitched(&name, given.trim());
     let (setting, value, standing) = match standing {
-        // A path given to a switch is a value, not another name.
-        Standing::Renamed { name: today, value, .. } if today == base => (today, value, Standing::Current),
+        // What stands behind it is the name of the log: only a switch turns it off.
+        _ if name == "log_bin" => (base.to_owned(), "ON".to_owned(), Standing::Current),
+        // The size of MariaDB's one file is what it was.
+        Standing::Renamed { name: today, .. } if today == base => (today, value.to_owned(), Standing::Current),
         Standing::Renamed { name: today, value, remark } => {
-            (today.clone(), value.clone(), Standing::Renamed { name: today, value, remark })
+            let taken = if is_log_of_slow(&today, &value) { "ON".to_owned() } else { value.clone() };
+            (today.clone(), taken, Standing::Renamed { name: today, value, remark })
         }
         other => (base.to_owned(), value.to_owned(), other),
     };
     let value = if value.is_empty() && written.value.is_none() { "ON".to_owned() } else { value };
-    ConfigOption { written, name, is_loose, setting, value, standing }
+    ConfigOption { written, name, is_loose, setting, value, standing, yields: false }
+}
+
+/// Whether it is the file that servers of old were given instead of a switch: `log_slow_queries = /var/log/slow.log`.
+pub fn is_log_of_slow(today: &str, value: &str) -> bool {
+    today == "slow_query_log" && value.contains('/')
 }
 
 /// The step of the method to which a setting belongs, by what it acts on.

@@ -10,6 +10,8 @@ const DEEPEST: usize = 10;
 const LONGEST: usize = 4096;
 /// Most files that are read.
 const MOST_FILES: usize = 1000;
+/// The group of what stands below a group without a name: no server reads it.
+pub const NAMELESS: &str = "[]";
 
 /// Where option files come from.
 pub trait ConfigSources {
@@ -40,9 +42,24 @@ pub struct WrittenOption {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Oddity {
     pub at: Where,
+    /// Of its group; empty before the first.
+    pub group: String,
     /// What stands there, shortened.
     pub found: String,
+    /// What is wrong with it, in words that a full stop or more words may follow.
     pub why: String,
+    pub effect: OddityEffect,
+}
+
+/// What servers do with a line that is no option (`my_default` of both vendors).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OddityEffect {
+    /// They do not start.
+    Stops,
+    /// Those that read its group do not start.
+    StopsInGroup,
+    /// They go on without it.
+    PassedOver,
 }
 
 /// All that was read.
@@ -60,7 +77,7 @@ pub struct ReadOptions {
 /// # Errors
 /// Why the file itself cannot be read. What it includes and cannot be read is an oddity.
 pub fn read(file: &str, files: &mut dyn ConfigSources) -> Result<ReadOptions, String> {
-    let mut reader = Reader { files, found: ReadOptions::default(), open: Vec::new() };
+    let mut reader = Reader { files, found: ReadOptions::default(), open: Vec::new(), group: String::new() };
     reader.file(file)?;
     Ok(reader.found)
 }
@@ -70,6 +87,8 @@ struct Reader<'f> {
     found: ReadOptions,
     /// The files that are being read, the outermost first.
     open: Vec<String>,
+    /// The group in which the innermost of them is.
+    group: String,
 }
 
 impl Reader<'_> {
@@ -79,63 +98,83 @@ impl Reader<'_> {
         self.open.push(file.to_owned());
         let text = String::from_utf8_lossy(&bytes);
         self.found.lines += text.lines().count();
-        let mut group = String::new();
+        // Each file begins without a group, and what includes it goes on in its own.
+        let outer = std::mem::take(&mut self.group);
         for (line, written, content) in lines(&text) {
             let at = Where { file: file.to_owned(), line };
             if written.len() >= LONGEST {
-                let why = format!("a line of {} bytes: servers read at most {} at once", written.len(), LONGEST - 1);
-                self.odd(&at, &unquotable(written), why);
+                let why =
+                    format!("It is a line of {} bytes: servers read at most {} at once", written.len(), LONGEST - 1);
+                self.odd(&at, &unquotable(written), why, OddityEffect::PassedOver);
                 continue;
             }
             match content {
-                LineContent::Group(name) => group = name.to_owned(),
+                LineContent::Group(name) => self.group = name.to_owned(),
                 LineContent::Setting(name, value) => {
-                    let (group, name) = (group.clone(), name.to_owned());
+                    let (group, name) = (self.group.clone(), name.to_owned());
                     self.found.options.push(WrittenOption { at, group, name, value });
                 }
                 LineContent::Include => self.include(&at, written),
+                LineContent::Unreadable if written.starts_with('[') => self.odd_group(&at, written),
                 LineContent::Unreadable => {
-                    let why = "no option: accepted is [group], name or name = value".to_owned();
-                    self.odd(&at, &unquotable(written), why)
+                    let why = "It is no option: accepted is [group], name or name = value".to_owned();
+                    self.odd(&at, &unquotable(written), why, OddityEffect::StopsInGroup);
                 }
             }
         }
+        self.group = outer;
         self.open.pop();
         Ok(())
     }
 
+    /// A group without a name or without an end.
+    fn odd_group(&mut self, at: &Where, written: &str) {
+        let (why, effect) = match written.contains(']') {
+            true => ("It is a group without a name, which no server reads", OddityEffect::PassedOver),
+            false => ("It begins a group and has no ]", OddityEffect::Stops),
+        };
+        self.odd(at, written, why.to_owned(), effect);
+        self.group = NAMELESS.to_owned();
+    }
+
     fn include(&mut self, at: &Where, written: &str) {
-        let (word, path) = written.split_once(char::is_whitespace).unwrap_or((written, ""));
+        let directive = written.strip_prefix('!').unwrap_or(written).trim_start();
+        let (word, path) = directive.split_once(char::is_whitespace).unwrap_or((directive, ""));
         let path = path.trim();
         let included = match (word, path) {
-            ("!include" | "!includedir", "") => Err("names nothing to include".to_owned()),
-            ("!include", file) => Ok(vec![file.to_owned()]),
-            ("!includedir", directory) => self.files.list(directory),
-            _ => Err("no directive that servers know: they know !include and !includedir".to_owned()),
+            ("include" | "includedir", "") => Err(("It names nothing to include".to_owned(), OddityEffect::Stops)),
+            ("include", file) => Ok(vec![file.to_owned()]),
+            ("includedir", directory) => {
+                self.files.list(directory).map_err(|why| (format!("{directory} {why}"), OddityEffect::Stops))
+            }
+            _ => {
+                let why = "Servers know no such directive: they know !include and !includedir".to_owned();
+                Err((why, OddityEffect::PassedOver))
+            }
         };
         let files = match included {
             Ok(files) => files,
-            Err(why) => return self.odd(at, written, why),
+            Err((why, effect)) => return self.odd(at, written, why, effect),
         };
         for file in files {
             let refused = if self.open.contains(&file) {
                 Some(format!("{file} includes itself; servers stop after {DEEPEST} levels"))
             } else if self.open.len() > DEEPEST {
-                Some(format!("servers follow includes {DEEPEST} levels deep, and this is deeper"))
+                Some(format!("Servers follow includes {DEEPEST} levels deep, and this is deeper"))
             } else if self.found.files.len() >= MOST_FILES {
                 Some(format!("{MOST_FILES} files have been read; this is left out"))
             } else {
-                self.file(&file).err()
+                self.file(&file).err().map(|why| format!("{file} {why}"))
             };
             if let Some(why) = refused {
-                self.odd(at, written, why);
+                self.odd(at, written, why, OddityEffect::PassedOver);
             }
         }
     }
 
-    fn odd(&mut self, at: &Where, written: &str, why: String) {
+    fn odd(&mut self, at: &Where, written: &str, why: String, effect: OddityEffect) {
         let found = written.chars().take(80).collect();
-        self.found.oddities.push(Oddity { at: at.clone(), found, why });
+        self.found.oddities.push(Oddity { at: at.clone(), group: self.group.clone(), found, why, effect });
     }
 }
 

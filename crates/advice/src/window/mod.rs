@@ -7,9 +7,11 @@ pub mod seen;
 use plimsoll_model::Flavour;
 use plimsoll_model::advice::{Advice, AdviceFinding, AdviceStep, Severity};
 use plimsoll_model::diagnosis::Bottleneck;
+use plimsoll_model::durability::Risks;
 use plimsoll_model::number::short;
-use plimsoll_plan::knowledge::classes;
 use plimsoll_plan::knowledge::settings::{Applies, facts};
+use plimsoll_plan::knowledge::value::truth;
+use plimsoll_plan::knowledge::{Release, classes, variable};
 use plimsoll_plan::quantity;
 use rules::RULES;
 use seen::SeenServer;
@@ -34,11 +36,11 @@ pub struct WindowFinding {
     /// Share of the transactions' time that it may be worth, 0 to 1; 0 if no time is at stake.
     pub worth: f64,
     pub severity: Severity,
-    /// A setting and the value that is advised.
-    pub change: Option<(&'static str, String)>,
+    /// The setting that it is about and the value that is advised, and those without which that does nothing.
+    pub changes: Vec<(&'static str, String)>,
     /// What is, with its numbers.
     pub found: String,
-    /// What to do, if it is not the change alone.
+    /// What to do, if it is not the changes alone.
     pub advised: Option<String>,
     pub why: String,
 }
@@ -59,20 +61,16 @@ pub fn judge(about: &str, seen: &SeenServer) -> Advice {
         return advice;
     }
     let mut unseen: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let mut found: Vec<(f64, AdviceFinding)> = Vec::new();
+    let mut found: Vec<AdviceFinding> = Vec::new();
     for rule in &RULES {
         match (rule.judge)(seen) {
             WindowVerdict::Unseen(what) => unseen.entry(what).or_default().push(rule.id),
             WindowVerdict::Fine => {}
-            WindowVerdict::Found(of) => found.push((of.worth, finding(rule.id, rule.step, of, seen))),
+            WindowVerdict::Found(of) => found.push(finding(rule.id, rule.step, of, seen)),
         }
     }
-    // What is worth most owns its setting.
-    found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let mut owned = BTreeSet::new();
-    found.retain(|(_, finding)| finding.setting.as_ref().is_none_or(|setting| owned.insert(setting.clone())));
-    advice.answer = answer(found.first().map(|(_, finding)| finding), seen);
-    advice.findings = found.into_iter().map(|(_, finding)| finding).collect();
+    advice.findings = in_order(found);
+    advice.answer = answer(&advice.findings, seen);
     advice.findings.sort_by_key(|finding| (finding.step, Reverse(finding.severity)));
     if seen.needs.backup_seconds.is_some() {
         unseen
@@ -82,6 +80,20 @@ pub fn judge(about: &str, seen: &SeenServer) -> Advice {
     }
     advice.unseen = unseen.into_iter().map(|(what, rules)| format!("{what}, for {}", rules.join(", "))).collect();
     advice
+}
+
+/// Whether it is about what the application needs, whatever that costs.
+pub(crate) fn is_need(finding: &AdviceFinding) -> bool {
+    finding.rule.starts_with("needs.")
+}
+
+/// Settings that are needed first, then what is worth most; what comes first owns its setting.
+fn in_order(mut found: Vec<AdviceFinding>) -> Vec<AdviceFinding> {
+    let is_set = |finding: &AdviceFinding| is_need(finding) && finding.setting.is_some();
+    found.sort_by(|a, b| is_set(b).cmp(&is_set(a)).then(b.worth.total_cmp(&a.worth)));
+    let mut owned = BTreeSet::new();
+    found.retain(|finding| finding.setting.as_ref().is_none_or(|setting| owned.insert(setting.clone())));
+    found
 }
 
 /// An installation shows in its files alone, and file systems on their machine.
@@ -94,12 +106,13 @@ fn steps_seen(seen: &SeenServer) -> Vec<AdviceStep> {
     AdviceStep::ALL.into_iter().filter(is_seen).collect()
 }
 
-fn answer(first: Option<&AdviceFinding>, seen: &SeenServer) -> String {
+/// The first of these that is more than good to know.
+fn answer(found: &[AdviceFinding], seen: &SeenServer) -> String {
     let limit = match seen.limit {
         Some(limit) => format!("limited by {}", limit.words()),
         None => "without a clear limit".to_owned(),
     };
-    match first.filter(|first| first.severity > Severity::Info) {
+    match found.iter().find(|finding| finding.severity > Severity::Info) {
         Some(first) => format!("Do first: {}. {}", first.advised, first.why),
         None => format!("Nothing to do: {} rules looked at a load point that was {limit}.", RULES.len()),
     }
@@ -107,24 +120,22 @@ fn answer(first: Option<&AdviceFinding>, seen: &SeenServer) -> String {
 
 fn finding(rule: &str, step: AdviceStep, of: WindowFinding, seen: &SeenServer) -> AdviceFinding {
     let flavour = seen.release.flavour;
-    let facts = of.change.as_ref().and_then(|(name, _)| facts(name));
-    let advised = match (&of.advised, &of.change) {
-        (Some(advised), _) => advised.clone(),
-        (None, Some((name, value))) => format!("set {name} = {value}{}", how(name, value, seen)),
-        (None, None) => "see why".to_owned(),
-    };
-    let costs = of.change.iter().flat_map(|(name, value)| classes(name, value, flavour)).collect();
+    let setting = of.changes.first().map(|(name, _)| *name);
+    let facts = setting.and_then(facts);
+    let lines: Vec<String> = of.changes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let advised = of.advised.unwrap_or_else(|| format!("set {}{}", lines.join(" and "), how(&of.changes, seen)));
+    let costs: Risks = of.changes.iter().flat_map(|(name, value)| classes(name, value, flavour)).collect();
     AdviceFinding {
         rule: rule.to_owned(),
         step,
         severity: of.severity,
-        setting: of.change.as_ref().map(|(name, _)| (*name).to_owned()),
+        setting: setting.map(str::to_owned),
         at: None,
         found: of.found,
         advised,
-        line: of.change.as_ref().map(|(name, value)| format!("{name} = {value}")),
+        line: (!lines.is_empty()).then(|| lines.join("\n")),
         why: of.why,
-        costs,
+        costs: costs.into_iter().collect(),
         shows: facts.and_then(|facts| facts.shows.clone()),
         source: facts.map_or_else(|| "docs/bottlenecks.md".to_owned(), |facts| facts.source(flavour)),
         confirmed: true,
@@ -133,22 +144,47 @@ fn finding(rule: &str, step: AdviceStep, of: WindowFinding, seen: &SeenServer) -
     }
 }
 
-/// How a value is put into effect.
-fn how(name: &str, value: &str, seen: &SeenServer) -> String {
+/// How values are put into effect, the first of which says when they count.
+fn how(changes: &[(&'static str, String)], seen: &SeenServer) -> String {
     let release = seen.release;
-    let applies = facts(name).and_then(|facts| facts.applies(release));
-    // SQL has no suffixes.
-    let number = quantity::size(value).map_or_else(|_| value.to_owned(), |bytes| bytes.to_string());
+    let applies = changes.first().and_then(|(name, value)| applies(name, value, seen));
     let persists = release.flavour == Flavour::MySql && release.version >= (8, 0, 0);
+    let statement = |scope: &str| {
+        let each = changes.iter().map(|(name, value)| format!("{scope} {}", assignment(name, value, release)));
+        format!(": SET {}", each.collect::<Vec<_>>().join(", "))
+    };
     match (applies, persists) {
-        (Some(Applies::Live | Applies::Session), true) => format!(": SET PERSIST {name} = {number}"),
+        (Some(Applies::Live | Applies::Session), true) => statement("PERSIST"),
         (Some(Applies::Live | Applies::Session), false) => {
-            format!(": SET GLOBAL {name} = {number}, and the line in the option file")
+            let lines = if changes.len() > 1 { "lines" } else { "line" };
+            format!("{}, and the {lines} in the option file", statement("GLOBAL"))
         }
         (Some(Applies::Restart), _) => " in the option file, and restart".to_owned(),
         (Some(Applies::Initialisation), _) => ", with a new data directory".to_owned(),
         (None, _) => String::new(),
     }
+}
+
+/// When a value counts on this server as it is.
+fn applies(name: &str, value: &str, seen: &SeenServer) -> Option<Applies> {
+    let applies = facts(name)?.applies(seen.release)?;
+    // While it runs, MySQL changes how pages are written twice, and not whether they are.
+    let is_switch = name == "innodb_doublewrite" && seen.release.flavour == Flavour::MySql;
+    let is_off = |value: &str| truth(value) == Some(false);
+    let switches = is_switch && (is_off(value) || seen.setting(name).is_some_and(is_off));
+    Some(if switches { Applies::Restart } else { applies })
+}
+
+/// `tx_isolation = 'READ-COMMITTED'`: what the variable of an option is called, and its value as SQL reads it, which knows no
+/// suffixes and would subtract here.
+fn assignment(name: &str, value: &str, release: Release) -> String {
+    let is_word = value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let value = match quantity::size(value) {
+        Ok(bytes) => bytes.to_string(),
+        Err(_) if is_word || value.parse::<f64>().is_ok() => value.to_owned(),
+        Err(_) => format!("'{}'", value.replace('\'', "''")),
+    };
+    format!("{} = {value}", variable(name, release.flavour, release.version))
 }
 
 /// What a finding says of a bottleneck's share: `71 % of the transactions’ time went to reads from storage`.
@@ -183,15 +219,94 @@ mod tests {
         ));
     }
 
+    /// How this is put into effect on a server of this release.
+    fn how_on(release: &str, changes: &[(&'static str, &str)]) -> String {
+        let seen = SeenServer { release: Release::parse(release).unwrap(), ..healthy() };
+        let changes: Vec<_> = changes.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        how(&changes, &seen)
+    }
+
     #[test]
     fn how_a_value_is_set_depends_on_the_server() {
-        let mut seen = limited_by(Bottleneck::ReadIo);
-        seen.release = plimsoll_plan::knowledge::Release::parse("mariadb-10.11").unwrap();
         assert_eq!(
-            how("innodb_io_capacity", "400", &seen),
+            how_on("mariadb-10.11", &[("innodb_io_capacity", "400")]),
             ": SET GLOBAL innodb_io_capacity = 400, and the line in the option file"
         );
-        assert_eq!(how("innodb_log_buffer_size", "32M", &seen), " in the option file, and restart");
+        let restarts = " in the option file, and restart";
+        assert_eq!(how_on("mariadb-10.11", &[("innodb_log_buffer_size", "32M")]), restarts);
+        assert_eq!(how_on("mysql-9.7", &[("log_bin", "binlog")]), restarts);
+        assert_eq!(
+            how_on("mariadb-10.11", &[("tmp_table_size", "32M"), ("max_heap_table_size", "32M")]),
+            ": SET GLOBAL tmp_table_size = 33554432, GLOBAL max_heap_table_size = 33554432, and the lines in the \
+             option file"
+        );
+    }
+
+    #[test]
+    fn a_statement_has_the_name_of_the_variable_and_quotes_what_is_no_word() {
+        let level = [("transaction_isolation", "READ-COMMITTED")];
+        assert_eq!(
+            how_on("mariadb-10.11", &level),
+            ": SET GLOBAL tx_isolation = 'READ-COMMITTED', and the line in the option file"
+        );
+        assert_eq!(how_on("mysql-9.7", &level), ": SET PERSIST transaction_isolation = 'READ-COMMITTED'");
+        let release = Release::parse("mysql-9.7").unwrap();
+        assert_eq!(assignment("innodb_adaptive_hash_index", "ON", release), "innodb_adaptive_hash_index = ON");
+        assert_eq!(assignment("innodb_max_dirty_pages_pct", "7.5", release), "innodb_max_dirty_pages_pct = 7.5");
+    }
+
+    #[test]
+    fn whether_pages_are_written_twice_takes_a_restart_on_mysql() {
+        let restarts = " in the option file, and restart";
+        assert_eq!(how_on("mysql-9.7", &[("innodb_doublewrite", "OFF")]), restarts);
+        assert_eq!(
+            how_on("mysql-9.7", &[("innodb_doublewrite", "DETECT_AND_RECOVER")]),
+            ": SET PERSIST innodb_doublewrite = DETECT_AND_RECOVER"
+        );
+        assert!(how_on("mariadb-11.8", &[("innodb_doublewrite", "OFF")]).starts_with(": SET GLOBAL"));
+    }
+
+    #[test]
+    fn what_is_needed_owns_its_setting_whatever_something_else_is_worth() {
+        let seen = healthy();
+        let of = |rule: &str, worth: f64, size: &str| {
+            let found = WindowFinding {
+                worth,
+                severity: Severity::Warn,
+                changes: vec![("innodb_redo_log_capacity", size.to_owned())],
+                found: String::new(),
+                advised: None,
+                why: String::new(),
+            };
+            finding(rule, AdviceStep::Io, found, &seen)
+        };
+        let found = in_order(vec![of("redo.small", 0.7, "8G"), of("needs.recovery", 0.0, "512M")]);
+        let rules: Vec<&str> = found.iter().map(|finding| finding.rule.as_str()).collect();
+        assert_eq!(rules, ["needs.recovery"]);
+        let found = in_order(vec![of("flush.over", 0.1, "2G"), of("redo.small", 0.7, "8G")]);
+        assert_eq!((found.len(), found[0].rule.as_str()), (1, "redo.small"), "what is worth most");
+    }
+
+    #[test]
+    fn the_answer_is_not_that_nothing_is_to_be_done_because_a_guess_is_worth_more() {
+        let mut seen = limited_by(Bottleneck::Threads);
+        seen.signals.server.threads_running = Some(100.0);
+        seen.settings.insert("sync_binlog".to_owned(), "0".to_owned());
+        let advice = judge("run, 8 connections", &seen);
+        assert!(advice.findings.iter().any(|finding| finding.severity == Severity::Info && finding.worth > 0.0));
+        assert!(advice.answer.starts_with("Do first: make them safe"), "{}", advice.answer);
+    }
+
+    #[test]
+    fn a_server_elsewhere_is_not_judged_by_the_machine_of_whoever_watches() {
+        let mut seen = limited_by(Bottleneck::Cpu);
+        seen.signals.host.swapped_bytes = Some(1e7);
+        (seen.is_here, seen.memory_left, seen.machine) = (false, None, None);
+        let advice = judge("run, 8 connections", &seen);
+        let unseen = advice.unseen.join("; ");
+        assert!(advice.findings.iter().all(|finding| finding.rule != "mem.too-much"), "{advice:#?}");
+        assert!(unseen.contains("swapping of the server’s machine, for mem.too-much"), "{unseen}");
+        assert!(unseen.contains("CPUs of the server’s machine, for redo.writer-threads"), "{unseen}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What rules may look at: a load point's measured window, never what was counted since the server started.
 
 use plimsoll_diagnosis::Observed;
-use plimsoll_diagnosis::signals::{Signals, rate};
+use plimsoll_diagnosis::signals::{SWAPPED, Signals, rate};
 use plimsoll_model::Class;
 use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Diagnosis};
 use plimsoll_model::samples::StatusSample;
@@ -18,6 +18,8 @@ pub struct SeenServer {
     pub release: Release,
     /// Length of the measured window, seconds.
     pub seconds: f64,
+    /// Whether the machine that was looked at is the server's: of one elsewhere, it is that of whoever watches.
+    pub is_here: bool,
     pub signals: Signals,
     /// Share of the transactions' time that each bottleneck explains, 0 to 1.
     pub shares: BTreeMap<Bottleneck, f64>,
@@ -102,9 +104,12 @@ impl SeenServer {
         let rate = |counter: fn(&StatusSample) -> Option<u64>| rate(&status, counter);
         let history: Vec<u64> = status.iter().filter_map(|line| line.history_length).collect();
         let left = observed.host().iter().filter_map(|line| Some(line.memory?.available_bytes)).min();
+        // A server elsewhere has no process here.
+        let is_here = !observed.server.is_empty();
         SeenServer {
             release,
             seconds: observed.seconds().map(|interval| interval.seconds).sum(),
+            is_here,
             signals: Signals::of(observed),
             shares: diagnosis.candidates.iter().map(|of| (of.bottleneck, of.share)).collect(),
             limit: match diagnosis.verdict {
@@ -126,8 +131,7 @@ impl SeenServer {
                 history: history.last().map(|last| *last as f64),
                 history_grows: history.len() > 2 && history.is_sorted_by(|before, after| before < after),
             },
-            // A server elsewhere has no process here, and its memory is not this machine's.
-            memory_left: left.filter(|_| !observed.server.is_empty()).map(|bytes| bytes as f64),
+            memory_left: left.filter(|_| is_here).map(|bytes| bytes as f64),
             allowed: context.allowed(),
             machine: context.machine,
             needed_ms: context.needs.latency.as_ref().and_then(|of| percentile(observed.point, of.quantile)),
@@ -148,6 +152,11 @@ impl SeenServer {
     pub fn share(&self, bottleneck: Bottleneck) -> f64 {
         self.shares.get(&bottleneck).copied().unwrap_or(0.0)
     }
+
+    /// Whether the server's machine is known to swap, so that it has no memory to give.
+    pub fn swaps(&self) -> bool {
+        self.is_here && self.signals.host.swapped_bytes.is_some_and(|bytes| bytes > SWAPPED)
+    }
 }
 
 /// A percentile of a load point, milliseconds: of the response time where transactions were due at a time.
@@ -162,4 +171,23 @@ fn variation(status: &[&StatusSample]) -> Option<f64> {
     let all: Vec<f64> = status.iter().filter_map(per_second).collect();
     let (mean, deviation) = mean_stddev(&all).filter(|(mean, _)| *mean > 0.0)?;
     (all.len() > 2).then(|| deviation / mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_diagnosis::diagnose;
+    use plimsoll_model::samples::ServerSample;
+
+    #[test]
+    fn a_machine_is_the_servers_if_the_server_has_a_process_there() {
+        let (point, settings) = (Point::default(), BTreeMap::new());
+        let is_here = |server: &[ServerSample]| {
+            let (intervals, host, status, storage) = (&[], &[], &[], &[]);
+            let observed = Observed { point: &point, intervals, host, server, status, storage, settings: &settings };
+            let release = Release::parse("mysql-9.7").expect("a release");
+            SeenServer::of(&observed, &diagnose(&observed), release, SeenContext::default()).is_here
+        };
+        assert!(is_here(&[ServerSample::default()]) && !is_here(&[]));
+    }
 }

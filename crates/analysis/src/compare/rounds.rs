@@ -61,14 +61,13 @@ fn counted_trials(recording: &RecordingView) -> BTreeSet<u32> {
 }
 
 fn round(directory: &Path, number: u32, trials: &[&TrialView]) -> Result<Round, AnalysisError> {
-    let mut points: Vec<(LoadPoint, Sum)> = Vec::new();
-    for trial in trials {
+    let mut points: Vec<(LoadPoint, Vec<&TrialView>)> = Vec::new();
+    for &trial in trials {
         let point = load_point(trial)?;
-        let place = points.iter().position(|(known, _)| *known == point).unwrap_or_else(|| {
-            points.push((point, Sum::default()));
-            points.len() - 1
-        });
-        points[place].1.add(trial)?;
+        match points.iter_mut().find(|(known, _)| *known == point) {
+            Some((_, of_it)) => of_it.push(trial),
+            None => points.push((point, vec![trial])),
+        }
     }
     let ended = |trial: &&TrialView| {
         let ns = trial.intervals.iter().map(end_ns).max().unwrap_or(0);
@@ -79,19 +78,27 @@ fn round(directory: &Path, number: u32, trials: &[&TrialView]) -> Result<Round, 
         number,
         started: trials.iter().map(|trial| trial.facts.started).min().unwrap_or_default(),
         ended: trials.iter().map(ended).max().unwrap_or_default(),
-        points: points.into_iter().map(|(point, sum)| (point, summed(trials, point, &sum))).collect(),
+        points: points
+            .into_iter()
+            .map(|(point, of_it)| Ok((point, summed(&of_it)?)))
+            .collect::<Result<_, AnalysisError>>()?,
     })
 }
 
-/// What was measured at a load point: what the lab has summed up where it has, so that both say the same of a trial.
-fn summed(trials: &[&TrialView], point: LoadPoint, sum: &Sum) -> BTreeMap<Metric, f64> {
-    let mut of_lab = trials.iter().filter(|trial| load_point(trial).is_ok_and(|of| of == point));
-    let outcome = match (of_lab.next(), of_lab.next()) {
-        (Some(only), None) => only.outcome.as_ref().filter(|outcome| outcome.point.is_some()),
+/// What the trials at one load point measured: what the lab has summed up where it has, so that both say the same of a
+/// trial, and nothing has to be read.
+fn summed(trials: &[&TrialView]) -> Result<BTreeMap<Metric, f64>, AnalysisError> {
+    let outcome = match trials {
+        [only] => only.outcome.as_ref().filter(|outcome| outcome.point.is_some()),
         _ => None,
     };
-    let Some(outcome) = outcome else { return sum.figures() };
-    Metric::COMPARED.iter().filter_map(|metric| Some((*metric, Quantity::Of(*metric).value(outcome)?))).collect()
+    let Some(outcome) = outcome else {
+        let mut sum = Sum::default();
+        trials.iter().try_for_each(|trial| sum.add(trial))?;
+        return Ok(sum.figures());
+    };
+    let value = |metric: &Metric| Some((*metric, Quantity::Of(*metric).value(outcome)?));
+    Ok(Metric::COMPARED.iter().filter_map(value).collect())
 }
 
 fn load_point(trial: &TrialView) -> Result<LoadPoint, AnalysisError> {
@@ -134,20 +141,21 @@ impl Sum {
             let (cpu_before, ended_before) = self.server.unwrap_or_default();
             self.server = Some((cpu_before.saturating_add(cpu_us), ended_before.saturating_add(ended)));
         }
-        for (tag, values) in trial.latency(window)? {
-            let sum = match tag.strip_prefix("txn.").and_then(|name| name.rsplit_once('.')) {
-                Some((_, "service")) => &mut self.service,
-                Some((_, "response")) => &mut self.response,
-                _ => continue,
-            };
-            // What lies outside the range of our histograms was never in one of them.
-            sum.get_or_insert_with(new_histogram).add(&values).map_err(|error| {
-                AnalysisError::Refused(format!(
-                    "{}: a latency histogram is not Plimsoll's: {error}",
-                    trial.directory.display()
-                ))
-            })?;
-        }
+        let (service, response) = (&mut self.service, &mut self.response);
+        trial.each_latency(
+            window,
+            |tag| tag.starts_with("txn."),
+            |tag, _, values| {
+                let sum = match tag.rsplit_once('.') {
+                    Some((_, "service")) => &mut *service,
+                    Some((_, "response")) => &mut *response,
+                    _ => return Ok(()),
+                };
+                // What lies outside the range of our histograms was never in one of them.
+                let sum = sum.get_or_insert_with(new_histogram);
+                sum.add(&values).map_err(|error| format!("a latency histogram that is not Plimsoll's: {error}"))
+            },
+        )?;
         Ok(())
     }
 

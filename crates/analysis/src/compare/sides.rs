@@ -141,8 +141,7 @@ fn real(directory: &Path) -> PathBuf {
 fn directories(listing: &Listing, name: &str, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, AnalysisError> {
     let directory = Path::new(name);
     if is_recording(directory) {
-        let view = read::open(directory)?;
-        return match unusable(&view.manifest, view.being_written) {
+        return match unusable(&read::manifest(directory)?, read::is_being_written(directory)) {
             Some(why) => Err(not_finished(name, why)),
             None => Ok(vec![directory.to_owned()]),
         };

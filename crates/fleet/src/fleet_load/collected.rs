@@ -6,7 +6,7 @@ use crate::coordinator::{ANSWERED, Fleet};
 use crate::error::FleetError;
 use crate::member::{LoopRange, Member};
 use crate::message::{AgentAnswer, AgentOrder, Hello};
-use plimsoll_load::source::{LoadEvent, LoadFacts};
+use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource};
 use plimsoll_model::agreed::{AgreedLoad, AgreedPart};
 use std::time::Instant;
 
@@ -14,26 +14,35 @@ impl Fleet {
     /// Has the agents of a load tell all of it again. Those that are still at it go on.
     ///
     /// # Errors
-    /// It is not a load that was agreed, or an agent is missing or has not kept it.
-    pub fn collect(&self, facts: LoadFacts, agreed: &AgreedLoad) -> Result<FleetLoad<'_>, FleetError> {
+    /// It is not a load that was agreed, or an agent is missing or has not kept it. Where it is interrupted, agents keep it.
+    pub fn collect(
+        &self,
+        facts: LoadFacts,
+        agreed: &AgreedLoad,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<FleetLoad<'_>, FleetError> {
         check(agreed)?;
         let facts = LoadFacts { loops: agreed.loops, tellers: agreed.agents.len(), ..facts };
         let share = |part: &AgreedPart| LoopRange { loops: part.loops.0..part.loops.1, of: agreed.loops };
-        let members = self.members_of(agreed)?.into_iter().zip(agreed.agents.iter().map(share));
+        let members = self.members_of(agreed, is_interrupted)?.into_iter().zip(agreed.agents.iter().map(share));
         let mut load = FleetLoad::new(self, agreed.load.clone(), facts, members);
         load.is_collected = true;
         for (voice, part) in load.voices.iter_mut().zip(&agreed.agents) {
             voice.clock = Some(Offset { ahead_ns: 0, bound_ns: (part.clock_bound_us * 1e3) as u64 });
         }
-        load.ask_for_all()?;
-        Ok(load)
+        let asked = load.ask_for_all(is_interrupted);
+        if asked == Err(FleetError::Interrupted) {
+            load.leave();
+            return Err(FleetError::Interrupted);
+        }
+        asked.map(|()| load)
     }
 
     /// The agents of a load as they were then, once all are there or have had their time.
-    fn members_of(&self, agreed: &AgreedLoad) -> Result<Vec<Member>, FleetError> {
+    fn members_of(&self, agreed: &AgreedLoad, is_interrupted: &dyn Fn() -> bool) -> Result<Vec<Member>, FleetError> {
         let since = Instant::now();
         loop {
-            let present = self.roll_call()?;
+            let present = self.gather(None, is_interrupted)?;
             let member = |part: &AgreedPart| {
                 let Member { name, hello } = present.iter().find(|member| member.name == part.agent)?.clone();
                 Some(Member { name, hello: Hello { incarnation: part.incarnation, ..hello } })
@@ -55,10 +64,10 @@ fn is_lost(agent: &str, why: &str) -> FleetError {
 }
 
 impl FleetLoad<'_> {
-    fn ask_for_all(&mut self) -> Result<(), FleetError> {
+    fn ask_for_all(&mut self, is_interrupted: &dyn Fn() -> bool) -> Result<(), FleetError> {
         let again = AgentOrder::Again { trial: self.trial.clone(), from: 0 };
         let orders = self.voices.iter().map(|voice| (voice.member.name.as_str(), again.clone())).collect();
-        for (agent, answer) in self.fleet.order(orders, ANSWERED) {
+        for (agent, answer) in self.fleet.order(orders, ANSWERED, is_interrupted)? {
             AgentAnswer::done(answer).map_err(|why| is_lost(&agent, &why))?;
         }
         let now = self.hearing.listened();

@@ -137,7 +137,7 @@ fn one_whose_coordinator_is_gone_finishes_what_was_agreed_and_keeps_it() {
     let fleet = scene.fleet(1, 0);
     let mut load = scene.begin(&fleet, 1);
     while !matches!(load.next(Duration::from_millis(20)), Some(LoadEvent::Ready(_))) {}
-    load.start();
+    load.start(&|| false);
     // A coordinator that is killed says nothing.
     std::mem::forget(load);
     let is_abandoned = |news: &AgentNews| matches!(news, AgentNews::Abandoned { .. });

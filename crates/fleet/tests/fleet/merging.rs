@@ -1,7 +1,6 @@
 //! What agents tell is what one process would have told.
 
 use crate::scene::{Outcome, Replay, Scene, Script, Then, follow, follow_to_its_end};
-use plimsoll_fleet::link::BrokerLink;
 use plimsoll_fleet::message::{self, ToldLetter, Word};
 use plimsoll_follow::{Account, FollowedSecond, Seen, SeriesWriter, follow as follow_load, until_ready};
 use plimsoll_host::facts::HostFacts;
@@ -19,7 +18,6 @@ use plimsoll_watch::{Unwatched, Watcher};
 use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 const PACE: Duration = Duration::from_millis(100);
@@ -174,25 +172,6 @@ fn all_begin_at_one_time() {
     assert!((*last - *first).as_secs_f64() * 1e6 <= 2.0 * bound, "{:?} apart, known to {bound} µs", *last - *first);
 }
 
-#[test]
-fn what_is_recorded_is_forgotten_by_the_broker_and_nothing_else_is() {
-    let Some(scene) = Scene::of(Script::of(2, 3, PACE)) else { return };
-    let _agents = scene.agents(2);
-    let fleet = scene.fleet(2, 0);
-    let mut load = scene.begin(&fleet, 2);
-    let other = BrokerLink::connect(&scene.address(), "other").unwrap();
-    other.store("plimsoll.told.other", "1", b"other".to_vec()).unwrap();
-    is_whole(&follow_to_its_end(&mut load), &scene.script);
-    load.finish();
-    let (sender, stored) = mpsc::channel();
-    other.read_stored(0, sender);
-    let first = stored.recv_timeout(Duration::from_secs(20)).map(|letter| letter.subject);
-    assert_eq!(first, Ok("plimsoll.told.other".to_owned()));
-    // The last word of the coordinator to itself may come after what it had read.
-    let left = |subject: &str| subject.starts_with("plimsoll.told.a0");
-    assert!(!stored.try_iter().any(|letter| left(&letter.subject)));
-}
-
 /// Nothing else is seen beside the load.
 struct LoadAlone;
 
@@ -214,7 +193,7 @@ fn recorded(source: &mut dyn LoadSource) -> BTreeMap<String, Vec<u8>> {
     let facts = TrialFacts { index: 1, variant, point, round: 1, started, parameters };
     let mut writer = recording.trial(&facts).unwrap();
     assert!(until_ready(source, &Unwatched).is_ok());
-    source.start();
+    source.start(&|| false);
     let series = SeriesWriter { writer: &mut writer, before_ns: 0, phase: None };
     let followed = follow_load(source, &mut LoadAlone, series, &mut Unwatched);
     assert!(followed.is_drained && followed.ended.is_none());

@@ -1,7 +1,7 @@
 //! A broker, agents as threads of the test, and loads that replay tallies.
 
 use plimsoll_fleet::{
-    AgentFacts, AgentJob, AgentNews, Fleet, FleetBuild, FleetLoad, FleetWish, LoadMaker, LoopRange, serve,
+    AgentFacts, AgentJob, AgentNews, Fleet, FleetBuild, FleetError, FleetLoad, FleetWish, LoadMaker, LoopRange, serve,
 };
 use plimsoll_load::assembly::{Assembly, WholeSecond};
 use plimsoll_load::recorder::{LoopTotals, Served};
@@ -143,7 +143,7 @@ impl LoadSource for Replay {
         &self.facts
     }
 
-    fn start(&mut self) -> Duration {
+    fn start(&mut self, _: &dyn Fn() -> bool) -> Duration {
         self.start_at(Instant::now());
         Duration::ZERO
     }
@@ -285,36 +285,44 @@ impl Scene {
     }
 
     pub fn agent_of(&self, name: &str, address: BrokerAddress, build: FleetBuild) -> Agent {
-        self.agent_with(name, address, build, in_memory())
+        let spools = in_memory();
+        self.agent_with(facts(name, address, build, &spools), spools)
+    }
+
+    /// An agent that keeps nothing once it is recorded.
+    pub fn forgetful(&self, name: &str) -> Agent {
+        let spools = in_memory();
+        let facts = facts(name, self.address(), FleetBuild::of("1.2.3"), &spools);
+        self.agent_with(AgentFacts { keeps_spools: false, ..facts }, spools)
+    }
+
+    /// What becomes of an agent that nobody ends, for a while.
+    pub fn served(&self, name: &str, address: BrokerAddress) -> Result<(), FleetError> {
+        let (spools, since) = (in_memory(), Instant::now());
+        let facts = facts(name, address, FleetBuild::of("1.2.3"), &spools);
+        serve(&facts, self.maker(), &mut |_| {}, &|| since.elapsed() > WATCHDOG)
     }
 
     /// The same agent, started again with what it has kept.
     pub fn again(&self, mut agent: Agent) -> Agent {
         agent.end();
         let spools = agent.spools.take().expect("it has some");
-        self.agent_with(&agent.name.clone(), self.address(), FleetBuild::of("1.2.3"), spools)
+        self.agent_with(facts(&agent.name, self.address(), FleetBuild::of("1.2.3"), &spools), spools)
     }
 
-    fn agent_with(&self, name: &str, address: BrokerAddress, build: FleetBuild, spools: TempDir) -> Agent {
-        let facts = AgentFacts {
-            address,
-            name: name.to_owned(),
-            build,
-            machine: format!("machine of {name}"),
-            cpus: 2,
-            ceiling: Some(1000.0),
-            incarnation: incarnation(),
-            spools: spools.path().to_owned(),
-            keeps_spools: true,
-        };
+    fn maker(&self) -> Replays {
+        Replays { script: self.script, started_at: self.started_at.clone() }
+    }
+
+    fn agent_with(&self, facts: AgentFacts, spools: TempDir) -> Agent {
         let (leaves, news): (Arc<AtomicBool>, Arc<Mutex<Vec<AgentNews>>>) = Default::default();
         let (inside, told) = (leaves.clone(), news.clone());
-        let maker = Replays { script: self.script, started_at: self.started_at.clone() };
+        let (name, maker) = (facts.name.clone(), self.maker());
         let thread = thread::spawn(move || {
             let mut say = |news: AgentNews| told.lock().unwrap().push(news);
             serve(&facts, maker, &mut say, &|| inside.load(Ordering::Relaxed)).unwrap();
         });
-        Agent { name: name.to_owned(), leaves, news, spools: Some(spools), thread: Some(thread) }
+        Agent { name, leaves, news, spools: Some(spools), thread: Some(thread) }
     }
 
     pub fn agents(&self, count: usize) -> Vec<Agent> {
@@ -333,6 +341,20 @@ impl Scene {
     pub fn begin<'f>(&self, fleet: &'f Fleet, agents: usize) -> FleetLoad<'f> {
         let loops = self.script.loops;
         fleet.begin(self.script.facts(), loops / agents, loops, &assign, &|| false).unwrap()
+    }
+}
+
+fn facts(name: &str, address: BrokerAddress, build: FleetBuild, spools: &TempDir) -> AgentFacts {
+    AgentFacts {
+        address,
+        name: name.to_owned(),
+        build,
+        machine: format!("machine of {name}"),
+        cpus: 2,
+        ceiling: Some(1000.0),
+        incarnation: incarnation(),
+        spools: spools.path().to_owned(),
+        keeps_spools: true,
     }
 }
 
@@ -395,7 +417,7 @@ pub fn follow(load: &mut FleetLoad<'_>, mut each: impl FnMut(&Outcome) -> Then) 
             _ => {}
         }
     }
-    load.start();
+    load.start(&|| false);
     hear(load, &mut outcome, &mut each);
     outcome
 }

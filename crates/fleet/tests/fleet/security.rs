@@ -1,6 +1,7 @@
 //! A broker that is reached from other machines: TLS, keys, and what an agent may not do.
 
-use crate::scene::{Scene, Script, follow_to_its_end};
+use crate::scene::{Scene, Script, Then, follow, follow_to_its_end};
+use async_nats::ConnectOptions;
 use nkeys::KeyPair;
 use plimsoll_fleet::FleetError;
 use plimsoll_fleet::broker_config::{BrokerConfig, Secured, TlsFiles};
@@ -13,6 +14,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
+use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -49,6 +51,25 @@ impl Keys {
         let (port, ca) = (broker.port(), self.certificates.path("ca.pem"));
         let text = format!("tls://localhost:{port}?key={}&ca={}", self.file(name).display(), ca.display());
         BrokerAddress::parse(&text).unwrap()
+    }
+
+    /// Has the broker acknowledge in these places what an agent stores: whoever stores something says where.
+    fn acknowledged(&self, broker: &Broker, agent: &str, places: &[&str]) {
+        let options = ConnectOptions::with_nkey(fs::read_to_string(self.file(agent)).unwrap())
+            .custom_inbox_prefix(format!("_INBOX_{agent}"))
+            .add_root_certificates(self.certificates.path("ca.pem"))
+            .require_tls(true);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let client = options.connect(format!("tls://localhost:{}", broker.port())).await.unwrap();
+            for place in places {
+                let (subject, place) = (format!("plimsoll.told.{agent}"), (*place).to_owned());
+                client.publish_with_reply(subject, place, "stored".into()).await.unwrap();
+            }
+            client.flush().await.unwrap();
+        });
+        // It does so a little later.
+        thread::sleep(Duration::from_millis(300));
     }
 }
 
@@ -108,10 +129,57 @@ fn an_agent_can_neither_hear_nor_tell_what_is_anothers_nor_delete_what_is_stored
     two.flush();
     assert_eq!(heard(&others), Vec::<String>::new(), "nothing of the other reaches it");
     assert!(one.store("plimsoll.told.a02", "forged", b"forged".to_vec()).is_err(), "nor can it speak for the other");
-    one.forget_stored(&["plimsoll.told.a01".to_owned(), "plimsoll.told.a02".to_owned()], 2);
+    keys.acknowledged(&scene.broker, "a01", &["$JS.API.STREAM.PURGE.PLIMSOLL", "$JS.API.STREAM.MSG.DELETE.PLIMSOLL"]);
     let (sender, stored) = mpsc::channel();
     coordinator.read_stored(0, sender);
-    assert_eq!(heard(&stored), ["plimsoll.told.a01", "plimsoll.told.a02"], "both are there, and nothing forged");
+    let all = ["plimsoll.told.a01", "plimsoll.told.a02", "plimsoll.told.a01", "plimsoll.told.a01"];
+    assert_eq!(heard(&stored), all, "all is there, and nothing forged");
+}
+
+#[test]
+fn what_is_stored_is_deleted_by_nobody() {
+    let Some(scene) = Scene::of(SCRIPT) else { return };
+    let link = BrokerLink::connect(&scene.address(), "x").unwrap();
+    link.prepare_stream().unwrap();
+    link.store("plimsoll.told.a01", "1", b"told".to_vec()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let is_deleted = runtime.block_on(async {
+        let client = async_nats::connect(scene.broker.address()).await.unwrap();
+        let stream = async_nats::jetstream::new(client).get_stream("PLIMSOLL").await.unwrap();
+        (stream.purge().await.is_ok(), stream.delete_message(1).await.is_ok())
+    });
+    assert_eq!(is_deleted, (false, false));
+    let (sender, stored) = mpsc::channel();
+    link.read_stored(0, sender);
+    assert_eq!(heard(&stored), ["plimsoll.told.a01"]);
+}
+
+#[test]
+fn what_a_broker_acknowledges_in_the_name_of_an_agent_is_no_word_of_it() {
+    let Some((mut scene, keys)) = secured(&["a01", "a02"]) else { return };
+    scene.script.seconds = 20;
+    let address = |name: &str| keys.address(&scene.broker, name);
+    let _agents = ["a01", "a02"].map(|name| scene.agent_at(name, address(name)));
+    let fleet = scene.fleet_at(address("coordinator"), 2);
+    let mut load = scene.begin(&fleet, 2);
+    let mut is_said = false;
+    let outcome = follow(&mut load, |so_far| {
+        if !is_said && !so_far.seconds.is_empty() {
+            is_said = true;
+            keys.acknowledged(&scene.broker, "a01", &["plimsoll.hb.a02", "plimsoll.hello.a02"]);
+        }
+        Then::GoOn
+    });
+    assert_eq!((is_said, &outcome.failed, outcome.lost), (true, &Vec::new(), 0));
+    assert!(outcome.tallies() == scene.script.whole());
+    load.finish();
+}
+
+#[test]
+fn an_agent_with_the_key_of_another_says_so_and_ends() {
+    let Some((scene, keys)) = secured(&["a01", "a02"]) else { return };
+    let why = scene.served("a02", keys.address(&scene.broker, "a01")).unwrap_err();
+    assert!(matches!(&why, FleetError::Refused(text) if text.contains("the orders of a02")), "{why}");
 }
 
 #[test]

@@ -90,7 +90,7 @@ pub fn tell(
     writeln!(outside, "{}", lines::head(load.facts()))?;
     loop {
         match orders.try_recv().as_deref() {
-            Ok("start") => drop(load.start()),
+            Ok("start") => drop(load.start(&|| false)),
             Ok("stop") => load.stop(),
             Ok(_) | Err(TryRecvError::Disconnected) => return Ok(()),
             Err(TryRecvError::Empty) => {}

@@ -13,7 +13,7 @@ use plimsoll_plan::knowledge::class;
 use plimsoll_plan::lab::permission::{Ask, Asked, Given};
 use plimsoll_plan::lab::space::SearchSpace;
 use plimsoll_plan::lab::tune::TuneArm;
-use plimsoll_plan::lab::{PlannedTrial, Restore, Rung, Storage, SwitchbackRule, TrialRules, Variant};
+use plimsoll_plan::lab::{CrashRules, PlannedTrial, Restore, Rung, Storage, SwitchbackRule, TrialRules, Variant};
 use plimsoll_schedule::rung::FEWEST_PAIRS;
 use plimsoll_schedule::tune::AT_FIRST;
 use plimsoll_schedule::{EndedTrial, Prospect, Prospects};
@@ -24,6 +24,8 @@ use std::path::Path;
 /// What ordinary storage handles in a second, bytes: by copying, and by loading with indexes. Both are guesses.
 const COPIED_PER_SECOND: f64 = 300e6;
 const LOADED_PER_SECOND: f64 = 10e6;
+/// What a crash trial takes beyond its load: the fault, recovery, the look at what is left. A guess too.
+const BEYOND_THE_LOAD: f64 = 8.0;
 
 /// The result of `lab --dry-run`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -65,8 +67,8 @@ pub struct PlanEstimate {
     pub trials: usize,
     /// All trials, and the datasets that are built before them.
     pub seconds: f64,
-    /// One trial by phase; where variants differ, the mean over them. Of a switchback, one of whichever there are more of:
-    /// blocks, or trials that start a server.
+    /// One trial by phase; where variants differ, the mean over them. One of whichever there are most of: those that start a
+    /// server and measure, blocks of a switchback, or faults.
     pub phases: Vec<(Phase, f64)>,
     /// Data directories and datasets on all storage paths together.
     pub bytes: u64,
@@ -160,13 +162,19 @@ pub fn estimate(plan: &LabPlan, prospects: &Prospects) -> Result<PlanEstimate, L
     let largest = places.values().copied().max().unwrap_or(0);
     let blocks = plan.trials.switchback.map(|rule| phases_of_a_block(&plan.trials, rule)).unwrap_or_default();
     let phases = phases(&plan.trials, largest, measured);
+    let of_a_crash = plan.crash.as_ref().map(|rules| phases_of_a_crash(&phases, rules)).unwrap_or_default();
+    let crashes: usize = plan.crash.iter().map(|rules| rules.faults.len() * rules.trials as usize).sum();
+    let crashes = crashes * plan.variants.len();
+    let measuring = amount.starts.saturating_sub(crashes);
+    let kinds = [(phases, measuring), (blocks, amount.blocks), (of_a_crash, crashes)];
     let each = |phases: &[(Phase, f64)]| phases.iter().map(|(_, seconds)| seconds).sum::<f64>();
-    let seconds = each(&phases) * amount.starts as f64 + each(&blocks) * amount.blocks as f64;
+    let seconds: f64 = kinds.iter().map(|(phases, count)| each(phases) * *count as f64).sum();
     let stored: u64 = datasets.values().sum();
+    let most = kinds.into_iter().rev().max_by_key(|(_, count)| *count);
     Ok(PlanEstimate {
         trials: amount.trials(),
         seconds: seconds + stored as f64 / LOADED_PER_SECOND,
-        phases: if amount.blocks > amount.starts { blocks } else { phases },
+        phases: most.map(|(phases, _)| phases).unwrap_or_default(),
         bytes: places.values().sum::<u64>() + stored,
     })
 }
@@ -206,6 +214,13 @@ fn phases(rules: &TrialRules, bytes: u64, measured: f64) -> Vec<(Phase, f64)> {
         (Phase::Collect, 1.0),
         (Phase::Stop, 2.0),
     ]
+}
+
+/// How long each phase of a crash trial takes, seconds, if these are those of a trial that measures.
+fn phases_of_a_crash(measuring: &[(Phase, f64)], rules: &CrashRules) -> Vec<(Phase, f64)> {
+    let as_there = |phase: &Phase| matches!(phase, Phase::Restore | Phase::Pause | Phase::Start | Phase::Verify);
+    let before = measuring.iter().filter(|(phase, _)| as_there(phase)).copied();
+    before.chain([(Phase::Recover, rules.load_seconds + BEYOND_THE_LOAD)]).collect()
 }
 
 /// How long each phase of a block of a switchback takes, seconds. The first alone restores the data and starts the server.

@@ -10,6 +10,7 @@ use plimsoll_analysis::replay::{has_ended, is_of};
 use plimsoll_host::facts::HostFacts;
 use plimsoll_model::Caveat;
 use plimsoll_model::agreed::AgreedLoad;
+use plimsoll_model::lab::TrialStatus;
 use plimsoll_plan::lab::{Restore, TrialPlan, Variant, file};
 use plimsoll_plan::{LabPlan, Plan};
 use plimsoll_record::event::RecordedEvent;
@@ -117,13 +118,29 @@ pub fn resume(
     Ok(Resumed { journal, ended, caveats, left })
 }
 
-/// The load that was agreed last, unless its trial has ended or began anew since.
+/// The load that was agreed last, unless its trial has ended or began anew since. Where it was being collected, agents keep it
+/// until all of it has come.
 fn left_load(events: &[RecordedEvent]) -> Option<LeftLoad> {
-    events.iter().fold(None, |left, event| match &event.what {
-        Happening::Agreed { trial, load } => Some(LeftLoad { trial: *trial, load: load.clone() }),
-        Happening::TrialBegins { .. } | Happening::TrialEnds { .. } => None,
-        _ => left,
-    })
+    let mut left: Option<LeftLoad> = None;
+    let (mut is_resumed, mut is_collected) = (false, false);
+    for event in events {
+        match &event.what {
+            Happening::Resumed { .. } => is_resumed = true,
+            Happening::TrialBegins { trial, .. } => {
+                let is_left = left.as_ref().is_some_and(|left| left.trial == *trial);
+                is_collected = std::mem::take(&mut is_resumed) && is_left;
+                left.take_if(|_| !is_collected);
+            }
+            Happening::Agreed { trial, load } => {
+                is_collected &= left.as_ref().is_some_and(|left| left.load == *load);
+                left = Some(LeftLoad { trial: *trial, load: load.clone() });
+            }
+            Happening::TrialEnds { status: TrialStatus::Interrupted, .. } if is_collected => {}
+            Happening::TrialEnds { .. } => left = None,
+            _ => {}
+        }
+    }
+    left
 }
 
 fn replay(
@@ -225,4 +242,59 @@ fn changes(manifest: &Manifest, options: &Options, host: &HostFacts) -> Vec<Cave
         caveats.push(Caveat::new("other_machine", message));
     }
     caveats
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left after these.
+    fn left(events: &[Happening]) -> Option<String> {
+        let event = |what: &Happening| RecordedEvent { t_ns: 1, what: what.clone() };
+        let events: Vec<RecordedEvent> = events.iter().map(event).collect();
+        left_load(&events).map(|left| format!("{} of {}", left.load.load, left.trial))
+    }
+
+    fn begins(trial: u32) -> Happening {
+        Happening::TrialBegins { trial, variant: "v".to_owned(), place: 1, of: 9, left_seconds: 1.0 }
+    }
+
+    fn agreed(trial: u32, load: &str) -> Happening {
+        Happening::Agreed { trial, load: AgreedLoad { load: load.to_owned(), loops: 1, agents: Vec::new() } }
+    }
+
+    fn ends(trial: u32, status: TrialStatus) -> Happening {
+        Happening::TrialEnds { trial, status, why: None }
+    }
+
+    fn resumed() -> Happening {
+        Happening::Resumed { trials: 0, tool_version: "1".to_owned() }
+    }
+
+    #[test]
+    fn the_load_of_a_killed_lab_is_left_and_that_of_a_trial_that_ended_is_not() {
+        assert_eq!(left(&[begins(2), agreed(2, "a")]).as_deref(), Some("a of 2"));
+        for status in [TrialStatus::Done, TrialStatus::Failed, TrialStatus::Interrupted] {
+            assert_eq!(left(&[begins(2), agreed(2, "a"), ends(2, status)]), None, "{status:?}: its load was cut short");
+        }
+        assert_eq!(left(&[begins(2), agreed(2, "a"), begins(2)]), None, "it is made anew");
+    }
+
+    #[test]
+    fn a_load_is_left_until_it_was_collected_whatever_becomes_of_whoever_does() {
+        let killed = [begins(2), agreed(2, "a"), resumed()];
+        let then = |more: &[Happening]| left(&[&killed[..], more].concat());
+        let left = Some("a of 2".to_owned());
+        assert_eq!(then(&[begins(2)]), left, "killed before all agents were asked");
+        assert_eq!(then(&[begins(2), agreed(2, "a")]), left, "and after that");
+        assert_eq!(then(&[begins(2), ends(2, TrialStatus::Interrupted)]), left);
+        assert_eq!(then(&[begins(2), agreed(2, "a"), ends(2, TrialStatus::Interrupted), resumed(), begins(2)]), left);
+        for status in [TrialStatus::Done, TrialStatus::Failed] {
+            assert_eq!(then(&[begins(2), agreed(2, "a"), ends(2, status)]), None);
+        }
+        assert_eq!(then(&[begins(3)]), None, "another trial");
+        let anew = [begins(2), agreed(2, "a"), agreed(2, "b")];
+        assert_eq!(then(&anew).as_deref(), Some("b of 2"), "made anew, and killed again");
+        assert_eq!(then(&[&anew[..], &[ends(2, TrialStatus::Interrupted)][..]].concat()), None);
+    }
 }

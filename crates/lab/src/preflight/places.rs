@@ -34,7 +34,7 @@ const REPLICATES: (u32, u32, u32) = (8, 0, 26);
 pub(super) fn check(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
     let path = match &variant.storage {
         Storage::Lane(name) => {
-            lane(home, name, variant)?;
+            lane(home, plan, name, variant)?;
             None
         }
         Storage::Home => Some((home.path(), home.clone())),
@@ -85,8 +85,19 @@ fn can_restore(home: &Home, plan: &LabPlan, variant: &Variant) -> Result<(), Lab
     if can { Ok(()) } else { cannot_restore(method, &path.display().to_string(), variant) }
 }
 
-/// Refuses faults that need another place than that of the data.
+/// Refuses faults that need another place than that of the data, and those of a place where some of the data are not.
 fn can_fail(plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
+    let mut faults = plan.crash.iter().flat_map(|rules| &rules.faults);
+    let of_a_place = faults.find(|fault| fault.needs() != FaultNeeds::Nothing);
+    if let (Some(fault), Some((key, path))) = (of_a_place, variant.layout.parts().next()) {
+        let problem = format!(
+            "crash: the fault {} happens to one place, but `{}` has files in {}; leave {key} out",
+            fault.name(),
+            variant.name,
+            path.display()
+        );
+        return Err(refused(variant.at(&key), problem));
+    }
     let lane = match &variant.storage {
         Storage::Lane(name) => Some(Spec::parse(name)?),
         Storage::Home | Storage::Directory(_) => None,
@@ -109,7 +120,7 @@ fn lacks(lane: Option<&Spec>, needs: FaultNeeds) -> Option<&'static str> {
         FaultNeeds::Nothing => return None,
         FaultNeeds::Device => (
             lane.is_some_and(|spec| spec.is_volatile && !spec.is_network()),
-            "a device of its own; accepted is a lane with device=volatile, as in lane = \"ext4,device=volatile\"",
+            "a device of its own, behind no network; accepted is a lane with device=volatile, as in lane = \"ext4,device=volatile\"",
         ),
         FaultNeeds::Network => {
             (lane.is_some_and(Spec::is_network), "a network; accepted is a network lane, as in lane = \"nfs-files\"")
@@ -218,6 +229,24 @@ fn directory(path: &Path, key: &str, variant: &Variant) -> Result<(), LabError> 
     }
 }
 
+/// Whether a fault of the plan may leave a lane that has to be built anew.
+fn breaks_lanes(plan: &LabPlan) -> bool {
+    let mut needs = plan.crash.iter().flat_map(|rules| &rules.faults).map(|fault| fault.needs());
+    needs.any(|needs| matches!(needs, FaultNeeds::Device | FaultNeeds::StorageServer))
+}
+
+/// What somebody who is not root can do in place of a lane.
+fn without_root(plan: &LabPlan) -> String {
+    let Some(rules) = &plan.crash else { return "name a datadir".to_owned() };
+    let needing: Vec<&str> =
+        rules.faults.iter().filter(|of| of.needs() != FaultNeeds::Nothing).map(|of| of.name()).collect();
+    if needing.is_empty() {
+        "leave the lane out".to_owned()
+    } else {
+        format!("leave out what needs it: {}", needing.join(", "))
+    }
+}
+
 /// Refuses what would fill the disk, on which `freed` bytes will be freed first. The `copies` of the data, a dataset that
 /// is kept and a replica, an online copy or other data, take room too, unless they share blocks.
 fn has_room(path: &Path, copies: u64, freed: u64, variant: &Variant) -> Result<(), LabError> {
@@ -247,13 +276,22 @@ fn has_room(path: &Path, copies: u64, freed: u64, variant: &Variant) -> Result<(
     Err(refused(nearest(variant, &["datadir", "workload.kind"]), problem))
 }
 
-fn lane(home: &Home, name: &str, variant: &Variant) -> Result<(), LabError> {
+fn lane(home: &Home, plan: &LabPlan, name: &str, variant: &Variant) -> Result<(), LabError> {
     let spec = Spec::parse(name).map_err(|error| refused(variant.at("lane"), format!("lane: {error}")))?;
     if let Some(why) = not_for_timing(name) {
         return Err(refused(variant.at("lane"), why));
     }
-    if OwnLanes::of(home.path()).free(name)?.is_some() {
-        return Ok(());
+    let lanes = OwnLanes::of(home.path());
+    if lanes.free(name)?.is_some() {
+        return match lanes.is_of_somebody(name)? && breaks_lanes(plan) {
+            true => Err(refused(
+                variant.at("lane"),
+                format!(
+                    "crash: the lane {name} is up, and a fault may leave nothing of what is on it; `plimsoll lane down {name}` first"
+                ),
+            )),
+            false => Ok(()),
+        };
     }
     let missing = tool::missing_for(&spec);
     if !missing.is_empty() {
@@ -264,10 +302,8 @@ fn lane(home: &Home, name: &str, variant: &Variant) -> Result<(), LabError> {
     match plain || geteuid().is_root() {
         true => Ok(()),
         false => {
-            let at = variant.at("lane");
-            Err(LabError::Environment(format!(
-                "{at}: only root can build the lane {name}; run as root, or name a datadir"
-            )))
+            let (at, instead) = (variant.at("lane"), without_root(plan));
+            Err(LabError::Environment(format!("{at}: only root can build the lane {name}; run as root, or {instead}")))
         }
     }
 }

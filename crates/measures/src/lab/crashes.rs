@@ -3,7 +3,7 @@
 use plimsoll_model::FaultKind;
 use plimsoll_model::crash::{CopyFacts, CrashCell, CrashEnd, CrashOutcome};
 use plimsoll_model::lab::{Recovery, TrialStatus};
-use plimsoll_model::number::{number, short, whole_percent};
+use plimsoll_model::number::{at_most, number, short};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::Variant;
 use plimsoll_schedule::EndedTrial;
@@ -40,11 +40,14 @@ fn cell(plan: &LabPlan, variant: &str, fault: FaultKind, ended: &[EndedTrial]) -
             .count(),
         acknowledged: crashes.iter().map(|of| of.acknowledged).sum(),
         losing,
+        losing_whole: count(&|of| of.loses() && !of.damages()),
+        untold: count(&|of| of.end == CrashEnd::Answered && of.lost.is_none()),
         loss: share(losing, crashes.len()),
         lost: crashes.iter().filter_map(|of| of.lost).sum(),
         lost_seconds: middle(&seconds),
         worst_seconds: seconds.last().copied(),
         unacknowledged: crashes.iter().filter_map(|of| of.unacknowledged).sum(),
+        hidden: crashes.iter().map(|of| of.hidden).sum(),
         not_started: count(&|of| of.end != CrashEnd::Answered),
         torn: count(&|of| of.is_torn),
         damaged: count(&CrashOutcome::damages),
@@ -54,12 +57,20 @@ fn cell(plan: &LabPlan, variant: &str, fault: FaultKind, ended: &[EndedTrial]) -
         kept: count(&|of| of.kept.is_some()),
         risks: trials.iter().flat_map(|of| &of.outcome.risks).copied().collect(),
         allowed: plan.trials.allow.iter().copied().collect(),
-        semi_synchronous: count(&|of| of.replica.is_some_and(|replica| replica.semi_synchronous)) > 0,
+        semi_synchronous: is_semi_synchronous(&crashes),
         copy_seconds: of_copies(&crashes, |copy| Some(copy.seconds)),
         copy_throughput: of_copies(&crashes, |copy| {
             (copy.commits_before > 0.0).then(|| copy.commits_during / copy.commits_before)
         }),
     }
+}
+
+/// Whether the primary promised that its replica has everything: in each trial, or in one that lost something. One whose
+/// own timeout was over no longer waited.
+fn is_semi_synchronous(crashes: &[&CrashOutcome]) -> bool {
+    let waited = |of: &CrashOutcome| of.replica.is_some_and(|replica| replica.semi_synchronous);
+    let broke = crashes.iter().any(|of| waited(of) && of.loses());
+    broke || !crashes.is_empty() && crashes.iter().all(|of| waited(of))
 }
 
 /// The median over all online copies.
@@ -109,7 +120,11 @@ fn kept_all(variant: &str, kept: &[&CrashCell]) -> Option<String> {
     let faults: Vec<String> = kept.iter().map(|cell| cell.counted()).collect();
     let bound = fewest.loss.as_ref().and_then(|loss| loss.high).map(|high| {
         let of = if kept.len() > 1 { "of each kind" } else { "of such cases" };
-        format!(" (some loss in at most {} {of}, 95 % confidence)", whole_percent(high))
+        format!(" (some loss in at most {} {of}, 95 % confidence)", at_most(high))
+    });
+    let hidden: u64 = kept.iter().map(|cell| cell.hidden).sum();
+    let hidden = (hidden > 0).then(|| {
+        format!("; up to {} more may be missing behind as many that nobody was told of", number(hidden as f64, 0))
     });
     let damaged: Vec<String> = kept
         .iter()
@@ -117,21 +132,26 @@ fn kept_all(variant: &str, kept: &[&CrashCell]) -> Option<String> {
         .map(|cell| format!("; after {}{}", cell.counted(), damage(cell).replacen(';', ":", 1)))
         .collect();
     Some(format!(
-        "{variant} lost 0 of {commits} acknowledged commits in {}{}{}",
+        "{variant} lost 0 of {commits} acknowledged commits in {}{}{}{}",
         listed(&faults),
         bound.unwrap_or_default(),
+        hidden.unwrap_or_default(),
         damaged.concat()
     ))
 }
 
 /// `base lost acknowledged commits in 19 of 20 power cuts: 18,400 of 61,204, 1.02 s of commits (median)`.
 fn lost_some(cell: &CrashCell) -> String {
-    let CrashCell { variant, acknowledged, losing, lost, not_started, .. } = cell;
+    let CrashCell { variant, acknowledged, losing, lost, not_started, untold, .. } = cell;
     let all = cell.counted();
-    let told = losing.saturating_sub(*not_started);
+    let told = losing.saturating_sub(not_started + untold);
+    if told == 0 && *not_started > 0 {
+        let (what, rest) = (unusable(cell.fault), damage_of_started(cell));
+        return format!("{variant} {what} {not_started} of {all}{rest}");
+    }
     if told == 0 {
         let rest = damage_of_started(cell);
-        return format!("{variant} did not start again after {losing} of {all}, and everything is gone{rest}");
+        return format!("{variant}: what is lost could not be told after {untold} of {all}{rest}");
     }
     let seconds = cell.lost_seconds.map(|middle| format!(", {} s of commits (median)", number(middle, 2)));
     format!(
@@ -141,6 +161,15 @@ fn lost_some(cell: &CrashCell) -> String {
         seconds.unwrap_or_default(),
         damage(cell)
     )
+}
+
+/// What a fault left that did not start.
+fn unusable(fault: FaultKind) -> &'static str {
+    match fault {
+        FaultKind::Backup => "had a copy that cannot be used after",
+        FaultKind::Replica => "had no replica that took over after",
+        _ => "lost everything, since it did not start again, after",
+    }
 }
 
 /// `a, b and c`.
@@ -153,13 +182,23 @@ fn listed(all: &[String]) -> String {
 
 /// What else the faults did.
 fn damage(cell: &CrashCell) -> String {
-    in_some(cell, cell.not_started, "the server did not start again") + &damage_of_started(cell)
+    let what = match cell.fault {
+        FaultKind::Backup => "the copy could not be used",
+        FaultKind::Replica => "the replica did not take over",
+        _ => "the server did not start again",
+    };
+    in_some(cell, cell.not_started, what) + &damage_of_started(cell)
 }
 
 /// The same without servers that did not start again.
 fn damage_of_started(cell: &CrashCell) -> String {
     let damaged = cell.damaged.saturating_sub(cell.not_started);
-    in_some(cell, cell.torn, "pages were torn") + &in_some(cell, damaged, "data were damaged")
+    let untold = match cell.losing == cell.untold {
+        // That is said already.
+        true => String::new(),
+        false => in_some(cell, cell.untold, "what is lost could not be told"),
+    };
+    untold + &in_some(cell, cell.torn, "pages were torn") + &in_some(cell, damaged, "data were damaged")
 }
 
 /// `; pages were torn in 2 of 20`; nothing if it never happened.
@@ -199,11 +238,14 @@ mod tests {
             failed: 0,
             acknowledged: 61_204,
             losing,
+            losing_whole: losing,
+            untold: 0,
             loss: Some(loss),
             lost: 900 * losing as u64,
             lost_seconds: (losing > 0).then_some(1.02),
             worst_seconds: (losing > 0).then_some(1.4),
             unacknowledged: 3,
+            hidden: 0,
             not_started: 0,
             torn: 0,
             damaged: 0,
@@ -236,9 +278,18 @@ mod tests {
         let gone = sentence(CrashCell { torn: 4, not_started: 4, damaged: 4, lost: 0, ..cell(FaultKind::Torn, 4) });
         assert_eq!(
             gone,
-            "base did not start again after 4 of 20 power cuts with torn writes, and everything is gone; pages were torn in 4 \
-             of 20"
+            "base lost everything, since it did not start again, after 4 of 20 power cuts with torn writes; pages were torn in \
+             4 of 20"
         );
+        let untold = sentence(CrashCell { untold: 2, damaged: 2, lost: 0, ..cell(FaultKind::Power, 2) });
+        assert_eq!(
+            untold,
+            "base: what is lost could not be told after 2 of 20 power cuts; data were damaged in 2 of 20"
+        );
+        let hidden = sentence(CrashCell { hidden: 8, ..cell(FaultKind::Kill, 0) });
+        assert!(hidden.ends_with("; up to 8 more may be missing behind as many that nobody was told of"), "{hidden}");
+        let copy = sentence(CrashCell { not_started: 1, damaged: 1, lost: 0, ..cell(FaultKind::Backup, 1) });
+        assert_eq!(copy, "base had a copy that cannot be used after 1 of 20 online backups");
         let none = sentence(CrashCell { faults: 0, ..cell(FaultKind::Kill, 0) });
         assert_eq!(none, "base: no kill came to its end");
     }
@@ -266,5 +317,12 @@ mod tests {
         assert!(!allowed.breaks_its_promise(), "somebody said that it may");
         let killed = CrashCell { allowed: Risks::from([Class::D1]), ..cell(FaultKind::Kill, 20) };
         assert!(killed.breaks_its_promise(), "that allows what a machine loses, and not what a server does");
+        let torn =
+            CrashCell { losing_whole: 0, damaged: 20, risks: Risks::from([Class::D2]), ..cell(FaultKind::Torn, 20) };
+        assert!(!torn.breaks_its_promise(), "torn pages take their commits with them");
+        assert!(
+            CrashCell { losing_whole: 1, ..torn }.breaks_its_promise(),
+            "whole data that lack a commit are not torn"
+        );
     }
 }

@@ -2,7 +2,8 @@
 //! safety.
 //!
 //! [`settings`] says what each is and what its values cost, [`table`] what became of a name, [`number`] which numbers exist,
-//! [`allowed`] what a plan may set without permission, [`value`] when two values are the same. [`translate()`] turns the
+//! [`sql_mode`] which modes are gone, [`allowed`] what a plan may set without permission, [`value`] when two values are the
+//! same. [`translate()`] turns the
 //! settings of a plan into those that a current server takes. Only the build knows what it accepts; this module says what to do about a name that it
 //! does not accept.
 
@@ -13,6 +14,7 @@ pub mod number;
 pub mod options;
 pub mod release;
 pub mod settings;
+pub mod sql_mode;
 mod table;
 pub mod translate;
 pub mod value;
@@ -22,7 +24,7 @@ pub use classes::{class, classes, risks, risks_by_variable};
 use plimsoll_model::Flavour;
 pub use release::Release;
 pub use settings::{is_live, live_settings, without_fixed_default};
-use table::{Fate, NameRow, TABLE};
+use table::{Fate, NameRow, TABLE, Values};
 pub use translate::{Consequence, Translated, TranslatedSetting, standings, translate};
 
 /// Version of a server: major, minor, patch. Only versions of one vendor can be compared.
@@ -49,6 +51,12 @@ pub fn standing(name: &str, value: &str, flavour: Flavour, version: Version) -> 
         Some((row, since)) => standing_of(row, since, value, flavour),
         None => Standing::Current,
     }
+}
+
+/// Whether it is only this value of a setting that the server no longer has.
+pub fn is_value_gone(name: &str, value: &str, flavour: Flavour, version: Version) -> bool {
+    let found = row(&normal(name), value, flavour, version);
+    found.is_some_and(|(row, _)| matches!((&row.fate, row.values), (Fate::Removed(_), Values::These(_))))
 }
 
 fn row(name: &str, value: &str, flavour: Flavour, version: Version) -> Option<(&'static NameRow, Version)> {
@@ -131,10 +139,11 @@ const SKIPPING: [&str; 10] = [
     "skip_slave_start",
 ];
 
-/// The setting behind a switch: `skip_x` and `disable_x` are `x` = OFF, `enable_x` is `x` = ON.
+/// The setting behind a switch: `skip_x` and `disable_x` are `x` = OFF, `enable_x` is `x` = ON. Of a value behind it, servers
+/// look at `0` alone, which negates; `skip_x = OFF` is `x` = OFF (`my_getopt` of both vendors).
 pub fn unswitched<'a>(name: &'a str, value: &'a str) -> (&'a str, &'a str) {
-    let off = if is_off(value) { "ON" } else { "OFF" };
-    let on = if is_off(value) { "OFF" } else { "ON" };
+    let negates = value.trim() == "0";
+    let (off, on) = if negates { ("ON", "OFF") } else { ("OFF", "ON") };
     if SKIPPING.contains(&name) {
         return (name, value);
     }

@@ -16,6 +16,40 @@ const OF_64_BITS: &str =
     "a number of at most 18446744073709551615, which may end in K, M, G, T, P or E for powers of 1024";
 const NOT_NEGATIVE: &str = "a number of 0 or more: no server accepts a negative one for it";
 
+/// Names, and endings of names, of numbers that may have a point, on a server of either vendor.
+const FRACTIONS: [&str; 8] = [
+    "long_query_time",
+    "log_slow_query_time",
+    "max_statement_time",
+    "expire_logs_days",
+    "innodb_adaptive_flushing_lwm",
+    "_pct",
+    "_pct_lwm",
+    "_cost",
+];
+
+/// A number as servers read it in an option file: digits, and maybe a letter for a power of 1024, whatever follows it: `8GB` is
+/// `8G` (`eval_num_suffix` of both vendors). `None` of what they do not read as a number: they do not start with it.
+pub fn in_option_file(name: &str, value: &str) -> Option<f64> {
+    let text = value.trim();
+    let name = normal(name);
+    let may_have_point = FRACTIONS.iter().any(|ending| name.ends_with(ending));
+    let fraction = text.parse::<f64>().ok().filter(|number| may_have_point && number.is_finite());
+    fraction.or_else(|| whole(text))
+}
+
+fn whole(text: &str) -> Option<f64> {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let rest = unsigned.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number: f64 = unsigned[..unsigned.len() - rest.len()].parse().ok()?;
+    let power = match rest.chars().next() {
+        None => 0,
+        Some(unit) => UNITS.find(unit.to_ascii_uppercase())? as i32 + 1,
+    };
+    let size = number * 1024_f64.powi(power);
+    Some(if text.starts_with('-') { -size } else { size })
+}
+
 /// What is accepted instead of a number that the setting cannot have; `None` for every other value.
 pub fn refusal(name: &str, value: &str) -> Option<&'static str> {
     let (sign, rest) = value.trim().strip_prefix('-').map_or(("", value.trim()), |rest| ("-", rest));
@@ -51,6 +85,24 @@ mod tests {
         for (name, value) in [("max_connections", "-1"), ("innodb_buffer_pool_size", "-5"), ("sync_binlog", "-1G")] {
             assert_eq!(refusal(name, value), Some(NOT_NEGATIVE), "{name}");
         }
+    }
+
+    #[test]
+    fn numbers_in_an_option_file_are_read_as_servers_read_them() {
+        for (name, value, number) in [
+            ("innodb_buffer_pool_size", "8G", 8_589_934_592.0),
+            ("innodb_buffer_pool_size", "8GB", 8_589_934_592.0),
+            ("innodb_buffer_pool_size", " 128m ", 134_217_728.0),
+            ("max_connections", "-1", -1.0),
+            ("long_query_time", "0.5", 0.5),
+            ("innodb_max_dirty_pages_pct_lwm", "7.5", 7.5),
+        ] {
+            assert_eq!(in_option_file(name, value), Some(number), "{value}");
+        }
+        for value in ["1.5G", "70%", "8 G", "abc", "", "G", "ON", "-"] {
+            assert_eq!(in_option_file("innodb-buffer-pool-size", value), None, "{value}");
+        }
+        assert_eq!(in_option_file("long_query_time", "fast"), None);
     }
 
     #[test]

@@ -1,19 +1,70 @@
 //! Which options servers take in an option file: `options.txt`, which says how it was made.
 
 use super::release::Release;
-use super::unswitched;
+use super::{Version, unswitched};
 use plimsoll_model::Flavour;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::LazyLock;
 
-/// The servers of the columns, in their order: vendor and series.
-const SERVERS: [(Flavour, (u32, u32)); 5] = [
-    (Flavour::MySql, (5, 7)),
-    (Flavour::MySql, (8, 0)),
-    (Flavour::MySql, (9, 7)),
-    (Flavour::MariaDb, (10, 11)),
-    (Flavour::MariaDb, (11, 8)),
+/// The servers of the columns, in their order.
+const SERVERS: [(Flavour, Version); 5] = [
+    (Flavour::MySql, (5, 7, 18)),
+    (Flavour::MySql, (8, 0, 41)),
+    (Flavour::MySql, (9, 7, 4)),
+    (Flavour::MariaDb, (10, 11, 19)),
+    (Flavour::MariaDb, (11, 8, 6)),
+];
+/// Of so many servers, the first, the names are those of their own lists, which leave out what plugins and engines bring.
+const OF_OWN_LIST: usize = 2;
+/// Beginnings of what plugins and storage engines of MySQL bring.
+const OF_PLUGINS: [&str; 20] = [
+    "archive",
+    "audit_log",
+    "authentication_ldap_",
+    "blackhole",
+    "caching_sha2_password",
+    "clone_",
+    "connection_control_",
+    "daemon_memcached",
+    "federated",
+    "group_replication",
+    "innodb",
+    "keyring_",
+    "mysql_native_password",
+    "mysqlx",
+    "ndb",
+    "ngram",
+    "partition",
+    "rpl_semi_sync_",
+    "sha256_password",
+    "validate_password",
+];
+/// Since when MySQL has, or no longer has, options in which 8.0.41 and 9.7.4 differ, as far as its manual says ("MySQL Server
+/// Version Reference: Option and Variable Changes"; "What Is New in MySQL 8.3").
+const CHANGED: [(&str, Version); 22] = [
+    ("abort_slave_event_count", (8, 2, 0)),
+    ("admin_ssl", (8, 4, 0)),
+    ("avoid_temporal_upgrade", (8, 4, 0)),
+    ("binlog_transaction_dependency_tracking", (8, 4, 0)),
+    ("disconnect_slave_event_count", (8, 2, 0)),
+    ("explain_json_format_version", (8, 3, 0)),
+    ("language", (8, 4, 0)),
+    ("log_bin_use_v1_row_events", (8, 3, 0)),
+    ("master_info_file", (8, 3, 0)),
+    ("master_info_repository", (8, 3, 0)),
+    ("mysql_native_password_proxy_users", (9, 0, 0)),
+    ("new", (8, 4, 0)),
+    ("old", (8, 4, 0)),
+    ("performance_schema_max_meter_classes", (8, 2, 0)),
+    ("performance_schema_max_metric_classes", (8, 2, 0)),
+    ("relay_log_info_file", (8, 3, 0)),
+    ("relay_log_info_repository", (8, 3, 0)),
+    ("restrict_fk_on_non_standard_key", (8, 4, 0)),
+    ("set_operations_buffer_size", (8, 2, 0)),
+    ("slave_rows_search_algorithms", (8, 3, 0)),
+    ("tls_certificates_enforced_validation", (8, 1, 0)),
+    ("transaction_write_set_extraction", (8, 3, 0)),
 ];
 /// A name that differs in more characters than this is another name.
 const MOST_TYPOS: usize = 3;
@@ -28,6 +79,21 @@ pub enum OptionFate {
     Deprecated(Option<&'static str>),
     /// The server does not start.
     Unknown,
+}
+
+/// What the lists of the servers before and after a release that was not asked say of an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListedFate {
+    /// Nothing speaks against it.
+    Taken,
+    /// The server before has it, and the one after has not.
+    Leaving { had: String, lacks: String },
+    /// The server after has it, and the one before has not.
+    Coming { lacks: String, has: String },
+    /// The only list on one side is without it, and on the other side there is none.
+    Doubtful,
+    /// Both lists are without it, or the manual says that it is gone: the server does not start.
+    Missing,
 }
 
 struct OptionRow {
@@ -46,7 +112,9 @@ static OPTIONS: LazyLock<BTreeMap<&str, OptionRow>> = LazyLock::new(|| {
 
 /// What this release does with an option, `name` as variables are written; `None` if no server of its series was asked.
 pub fn fate(name: &str, release: Release) -> Option<OptionFate> {
-    let of_release = |server: &(Flavour, (u32, u32))| *server == (release.flavour, release.series());
+    let of_release = |(flavour, version): &(Flavour, Version)| {
+        *flavour == release.flavour && (version.0, version.1) == release.series()
+    };
     let at = SERVERS.iter().position(of_release).filter(|_| release.was_asked())?;
     Some(of_letter(letter(name, at), row(name)))
 }
@@ -66,17 +134,66 @@ fn letter(name: &str, at: usize) -> u8 {
     of(name).or_else(|| of(unswitched(name, "").0)).unwrap_or(b'.')
 }
 
-/// Whether the list of this MySQL, or of the one before it, is without a name, and so is that of a later one; InnoDB's are in
-/// none of them.
-pub fn is_missing_from_lists(name: &str, release: Release) -> bool {
-    let columns: &[usize] = match (release.flavour, release.series()) {
-        (Flavour::MySql, (5, 7)) => &[0],
-        (Flavour::MySql, (8, 0)) => &[1],
-        (Flavour::MySql, (8, _)) => &[1, 2],
-        _ => return false,
-    };
-    let is_innodbs = unswitched(name, "").0.starts_with("innodb");
-    !is_innodbs && columns.iter().all(|at| letter(name, *at) == b'.')
+/// What is known of an option, `name` as variables are written, on a release that was not asked. See [`fate`] for one that was.
+pub fn listed(name: &str, release: Release) -> ListedFate {
+    let columns: Vec<ListedIn> = (0..SERVERS.len()).filter_map(|at| ListedIn::of(name, at, release.flavour)).collect();
+    // Within a series nothing goes.
+    if columns.iter().any(|column| column.has && (column.version.0, column.version.1) == release.series()) {
+        return ListedFate::Taken;
+    }
+    let before = columns.iter().rfind(|column| column.version <= release.version);
+    let after = columns.iter().find(|column| column.version > release.version);
+    let changed = CHANGED.iter().find(|(changed, _)| *changed == name && release.flavour == Flavour::MySql);
+    let has_changed = changed.map(|(_, since)| *since <= release.version);
+    match (before, after) {
+        (Some(before), Some(after)) if before.has && !after.has => match has_changed {
+            Some(true) => ListedFate::Missing,
+            Some(false) => ListedFate::Taken,
+            None => ListedFate::Leaving { had: before.server(), lacks: after.server() },
+        },
+        (Some(before), Some(after)) if !before.has && after.has => match has_changed {
+            Some(true) => ListedFate::Taken,
+            _ => ListedFate::Coming { lacks: before.server(), has: after.server() },
+        },
+        (Some(before), Some(after)) if !before.has && !after.has => ListedFate::Missing,
+        // A server that is newer than all lists may have what is in none of them.
+        (Some(before), None) if !before.has && !is_known(name) => ListedFate::Doubtful,
+        (Some(before), None) if !before.has => ListedFate::Missing,
+        (None, Some(after)) if !after.has => ListedFate::Doubtful,
+        _ => ListedFate::Taken,
+    }
+}
+
+/// Whether the list of a server of a vendor has an option.
+struct ListedIn {
+    flavour: Flavour,
+    version: Version,
+    has: bool,
+}
+
+impl ListedIn {
+    /// `None` of another vendor's server, and of options that its list leaves out.
+    fn of(name: &str, at: usize, flavour: Flavour) -> Option<ListedIn> {
+        let (vendor, version) = SERVERS[at];
+        let has = letter(name, at) != b'.';
+        let is_told = has || at >= OF_OWN_LIST || !is_of_plugin(name);
+        (vendor == flavour && is_told).then_some(ListedIn { flavour, version, has })
+    }
+
+    /// `MySQL 8.0`.
+    fn server(&self) -> String {
+        series_of(self.flavour, self.version)
+    }
+}
+
+/// Whether a plugin or a storage engine of MySQL brings it.
+fn is_of_plugin(name: &str) -> bool {
+    let base = unswitched(name, "").0;
+    OF_PLUGINS.iter().any(|beginning| base.starts_with(beginning))
+}
+
+fn series_of(flavour: Flavour, version: Version) -> String {
+    format!("{} {}.{}", super::vendor(flavour), version.0, version.1)
 }
 
 /// All names, in their order.
@@ -97,9 +214,7 @@ fn row(name: &str) -> Option<&'static OptionRow> {
 pub fn takers(name: &str) -> Vec<String> {
     let takes = |letter: &u8| matches!(letter, b'y' | b'd');
     let of_row = |row: &'static OptionRow| SERVERS.iter().zip(row.letters).filter(move |(_, letter)| takes(letter));
-    let words =
-        |(flavour, (major, minor)): &(Flavour, (u32, u32))| format!("{} {major}.{minor}", super::vendor(*flavour));
-    row(name).into_iter().flat_map(of_row).map(|(server, _)| words(server)).collect()
+    row(name).into_iter().flat_map(of_row).map(|((flavour, version), _)| series_of(*flavour, *version)).collect()
 }
 
 /// Whether a server takes the beginning of an option's name for the option: MariaDB's does, MySQL's no longer does.
@@ -175,10 +290,53 @@ mod tests {
         assert_eq!(fate("slave_net_timeout", mysql), Some(OptionFate::Deprecated(Some("replica_net_timeout"))));
         assert_eq!(fate("skip_log_bin", mysql), Some(OptionFate::Taken), "a switch");
         assert_eq!(fate("query_cache_size", release("mysql-8.4")), None, "not asked");
-        assert!(is_missing_from_lists("query_cache_size", release("mysql-8.4")), "gone before and after");
-        assert!(!is_missing_from_lists("default_authentication_plugin", release("mysql-8.4")), "there before");
-        assert!(!is_missing_from_lists("innodb_log_file_size", release("mysql-8.4")), "the lists are without InnoDB's");
         assert_eq!(takers("query_cache_size"), ["MySQL 5.7", "MariaDB 10.11", "MariaDB 11.8"]);
+    }
+
+    #[test]
+    fn a_release_between_two_lists_is_judged_by_both() {
+        let of = |name: &str, text: &str| listed(name, release(text));
+        for (name, text) in [
+            ("query_cache_size", "mysql-8.0"),
+            ("query_cache_size", "mysql-8.4"),
+            ("query_cache_size", "mysql-9.1"),
+            ("secure_auth", "mysql-8.4"),
+            ("log_syslog", "mysql-8.4"),
+            ("internal_tmp_disk_storage_engine", "mysql-8.4"),
+            ("plugin_maturity", "mysql-8.4"),
+            ("wsrep_on", "mysql-8.4"),
+            ("query_cache_size", "mysql-26.7"),
+            ("gtid_executed_compression_period", "mariadb-11.4"),
+            // Of these the manual says since when they are gone.
+            ("master_info_repository", "mysql-8.4"),
+            ("slave_rows_search_algorithms", "mysql-8.3"),
+        ] {
+            assert_eq!(of(name, text), ListedFate::Missing, "{name} on {text}");
+        }
+        for (name, text) in [
+            ("query_cache_size", "mysql-5.7"),
+            ("master_info_repository", "mysql-8.2"),
+            ("set_operations_buffer_size", "mysql-8.4"),
+            ("max_connections", "mysql-8.4"),
+            ("tls_version", "mysql-8.0"),
+            ("ssl_ca", "mysql-5.7"),
+            ("mysqlx_port", "mysql-8.0"),
+            ("innodb_io_capacity", "mysql-5.7"),
+            ("thread_pool_size", "mariadb-10.6"),
+        ] {
+            assert_eq!(of(name, text), ListedFate::Taken, "{name} on {text}");
+        }
+        let leaves = ListedFate::Leaving { had: "MySQL 8.0".to_owned(), lacks: "MySQL 9.7".to_owned() };
+        assert_eq!(of("old_style_user_limits", "mysql-8.4"), leaves);
+        assert!(matches!(of("table_open_cache_triggers", "mysql-8.4"), ListedFate::Coming { .. }));
+        for (name, text) in [
+            ("innodb_log_file_size", "mysql-8.4"),
+            ("validate_password_policy", "mysql-8.0"),
+            ("log_error_verbosity", "mariadb-10.6"),
+            ("no_such_thing", "mysql-26.7"),
+        ] {
+            assert_eq!(of(name, text), ListedFate::Doubtful, "{name} on {text}");
+        }
     }
 
     #[test]

@@ -73,7 +73,8 @@ impl Applies {
 pub struct SettingFacts {
     /// In a line: what it is.
     pub meaning: String,
-    /// The version of each vendor that had it first, if it is newer than MySQL 5.7 or MariaDB 10.6.
+    /// The version of each vendor that had it first, if it is newer than MySQL 5.7 or MariaDB 10.6: of what several series got at
+    /// a time, the first version of each, in their order. Series between them that are not named never got it.
     #[serde(default)]
     since: BTreeMap<String, String>,
     /// Of its number.
@@ -136,8 +137,11 @@ impl SettingFacts {
 
     /// The version that had it first, if this one is older.
     pub fn first_in(&self, release: Release) -> Option<Version> {
-        let first = number_of(self.since.get(vendor_key(release.flavour))?)?;
-        (release.version < first).then_some(first)
+        let versions = self.since.get(vendor_key(release.flavour))?.split(", ").filter_map(number_of);
+        let firsts: Vec<Version> = versions.collect();
+        let of_series = firsts.iter().find(|(major, minor, _)| (*major, *minor) == release.series());
+        let first = of_series.or_else(|| firsts.iter().find(|first| **first > release.version));
+        first.copied().filter(|first| release.version < *first)
     }
 
     /// `MySQL manual, “Server System Variables”`.
@@ -247,10 +251,9 @@ mod tests {
             let words = [Some(&facts.meaning), facts.unit.as_ref(), facts.search.as_ref(), facts.shows.as_ref()];
             assert!(words.into_iter().flatten().all(|text| !text.is_empty() && !text.ends_with('.')), "{name}");
             for (key, text) in &facts.since {
-                assert!(
-                    ["mysql", "mariadb"].contains(&key.as_str()) && number_of(text).is_some(),
-                    "{name}: since {key}"
-                );
+                let versions: Vec<_> = text.split(", ").map(number_of).collect();
+                let is_read = versions.iter().all(Option::is_some) && versions.is_sorted();
+                assert!(["mysql", "mariadb"].contains(&key.as_str()) && is_read, "{name}: since {key}");
             }
             let texts = [Some(&facts.applies), facts.default.as_ref(), facts.accepts.as_ref()];
             for text in texts.into_iter().flatten() {
@@ -281,6 +284,35 @@ mod tests {
         assert_eq!(first("mysql-8.0.29"), Some((8, 0, 30)));
         assert_eq!(first("mysql-8.0.30"), None);
         assert_eq!(first("mariadb-10.6.0"), None, "it never had it: see `table`");
+    }
+
+    #[test]
+    fn what_several_series_got_at_a_time_is_known_of_each() {
+        let first = |text: &str| facts("innodb_buffer_pool_size_max").unwrap().first_in(release(text));
+        assert_eq!(first("mariadb-10.11.5"), Some((10, 11, 12)));
+        assert_eq!(first("mariadb-11.4.2"), Some((11, 4, 6)));
+        assert_eq!(first("mariadb-10.6.20"), Some((10, 11, 12)));
+        assert_eq!(first("mariadb-11.2.9"), Some((11, 4, 6)), "it ended before");
+        assert_eq!(first("mariadb-11.7.2"), Some((11, 8, 2)));
+        for text in ["mariadb-10.11.12", "mariadb-11.4.6", "mariadb-11.4", "mariadb-11.8", "mariadb-12.1.2"] {
+            assert_eq!(first(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn defaults_and_ranges_of_older_releases_are_their_own() {
+        let default = |name: &str, text: &str| facts(name).and_then(|facts| facts.default(release(text)));
+        let accepts = |name: &str, text: &str| facts(name).and_then(|facts| facts.accepts(release(text)));
+        assert_eq!(default("explicit_defaults_for_timestamp", "mariadb-10.6"), Some("OFF"));
+        assert_eq!(default("explicit_defaults_for_timestamp", "mariadb-10.11"), Some("ON"));
+        let ahead = "innodb_log_write_ahead_size";
+        assert_eq!((default(ahead, "mariadb-10.6"), accepts(ahead, "mariadb-10.6")), (Some("8K"), Some("512..16K")));
+        assert_eq!((default(ahead, "mariadb-11.8"), accepts(ahead, "mariadb-11.8")), (Some("512"), Some("512..4K")));
+        let workers = "replica_parallel_workers";
+        assert_eq!((accepts(workers, "mysql-8.0"), accepts(workers, "mysql-9.7")), (Some("0..1024"), Some("1..1024")));
+        let first = |name: &str, text: &str| facts(name).unwrap().first_in(release(text));
+        assert_eq!(first("transaction_isolation", "mysql-5.7.18"), None, "the option is older than the variable");
+        assert_eq!(first("binlog_transaction_dependency_history_size", "mysql-5.7.22"), None);
     }
 
     #[test]

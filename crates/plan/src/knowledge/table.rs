@@ -1,8 +1,8 @@
 //! The names: one row for each that no longer means what it says, with the version of each vendor since which that is
 //! so.
 //!
-//! Sources: the lists of removed options in the vendors' manuals ("What Is New in MySQL 8.0" and "8.4", "Upgrading
-//! from MariaDB 10.4 to 10.5", "10.5 to 10.6", "10.11 to 11.0"), and what servers say: `mysqld --validate-config` of
+//! Sources: the lists of removed options in the vendors' manuals ("What Is New in MySQL 8.0" and "8.4", "MySQL Server
+//! Version Reference", "Upgrading from MariaDB 10.4 to 10.5", "10.5 to 10.6", "10.11 to 11.0"), and what servers say: `mysqld --validate-config` of
 //! 9.7, `mariadbd --verbose --help` of 10.11 and 11.8. MariaDB still takes many of the removed names and ignores them
 //! with a line in its error log.
 
@@ -109,7 +109,8 @@ pub(super) const TABLE: &[NameRow] = &[
     row("binlog_commit_wait_usec",     ALWAYS,        NEVER,         Renamed("binlog_group_commit_sync_delay")),
     row("binlog_commit_wait_count",    ALWAYS,        NEVER,
         Renamed("binlog_group_commit_sync_no_delay_count")),
-    row("log_bin_compress",            ALWAYS,        NEVER,         Renamed("binlog_transaction_compression")),
+    row("log_bin_compress",            v(8, 0, 20),   NEVER,         Renamed("binlog_transaction_compression")),
+    row("log_bin_compress",            ALWAYS,        NEVER,         Removed(MARIADB_ONLY)),
     row("binlog_transaction_compression", NEVER,      ALWAYS,        Renamed("log_bin_compress")),
     row("rpl_semi_sync_master_enabled", v(8, 0, 26),  NEVER,         Renamed("rpl_semi_sync_source_enabled")),
     row("rpl_semi_sync_master_timeout", v(8, 0, 26),  NEVER,         Renamed("rpl_semi_sync_source_timeout")),
@@ -120,19 +121,20 @@ pub(super) const TABLE: &[NameRow] = &[
     row("default_table_type",          v(5, 5, 0),    v(5, 5, 0),    Renamed("default_storage_engine")),
     row("storage_engine",              v(5, 7, 5),    ALWAYS,        Renamed("default_storage_engine")),
     row("table_type",                  v(5, 5, 0),    v(5, 5, 0),    Renamed("default_storage_engine")),
-    row("expire_logs_days",            v(8, 4, 0),    NEVER,         Multiplied("binlog_expire_logs_seconds", 86_400)),
+    row("expire_logs_days",            v(8, 2, 0),    NEVER,         Multiplied("binlog_expire_logs_seconds", 86_400)),
     row("key_buffer",                  ALWAYS,        ALWAYS,        Renamed("key_buffer_size")),
     row("log_slow_queries",            v(5, 6, 1),    v(10, 0, 0),   Renamed("slow_query_log")),
     row("record_buffer",               v(4, 0, 3),    ALWAYS,        Renamed("read_buffer_size")),
     row("replica_parallel_workers",    NEVER,         ALWAYS,        Renamed("slave_parallel_threads")),
     row("skip_locking",                v(5, 5, 3),    ALWAYS,        Renamed("skip_external_locking")),
-    row("slave_parallel_threads",      ALWAYS,        NEVER,         Renamed("replica_parallel_workers")),
+    row("slave_parallel_threads",      v(8, 0, 26),   NEVER,         Renamed("replica_parallel_workers")),
+    row("slave_parallel_threads",      ALWAYS,        NEVER,         Renamed("slave_parallel_workers")),
     row("sort_buffer",                 ALWAYS,        ALWAYS,        Renamed("sort_buffer_size")),
     row("table_cache",                 v(5, 1, 3),    v(5, 1, 3),    Renamed("table_open_cache")),
     row("thread_cache",                ALWAYS,        ALWAYS,        Renamed("thread_cache_size")),
     row("tmp_memory_table_size",       ALWAYS,        NEVER,         Renamed("tmp_table_size")),
-    row("tx_isolation",                v(8, 0, 3),    ALWAYS,        Renamed("transaction_isolation")),
-    row("tx_read_only",                v(8, 0, 3),    ALWAYS,        Renamed("transaction_read_only")),
+    row("tx_isolation",                ALWAYS,        ALWAYS,        Renamed("transaction_isolation")),
+    row("tx_read_only",                ALWAYS,        ALWAYS,        Renamed("transaction_read_only")),
 
     // Names that were removed.
     row("innodb_adaptive_max_sleep_delay", NEVER,     v(10, 6, 0),   Removed(NO_TICKETS)),
@@ -185,7 +187,7 @@ pub(super) const TABLE: &[NameRow] = &[
         Removed("CREATE UNDO TABLESPACE adds more than two")),
     row("innodb_use_sys_malloc",       v(5, 7, 4),    v(10, 2, 2),
         Removed("memory comes from the allocator")),
-    row("character_set_client_handshake", v(9, 7, 0), NEVER,
+    row("character_set_client_handshake", v(8, 3, 0), NEVER,
         Removed("clients choose their character set")),
     row("date_format",                 v(8, 0, 3),    v(11, 3, 0),   Removed("it never did anything")),
     row("default_authentication_plugin", v(8, 4, 0),  NEVER,

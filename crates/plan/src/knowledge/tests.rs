@@ -43,6 +43,8 @@ fn values_are_removed_too() {
     assert!(standing("none").is_some() && standing("NONE").is_some());
     assert_eq!(standing("crc32"), None);
     assert_eq!(removed("innodb_checksum_algorithm", "none", Flavour::MySql, MYSQL_9), None);
+    assert!(is_value_gone("innodb_checksum_algorithm", "none", Flavour::MariaDb, MARIA_10));
+    assert!(!is_value_gone("innodb_page_cleaners", "4", Flavour::MariaDb, MARIA_10), "the name is gone");
 }
 
 #[test]
@@ -52,6 +54,11 @@ fn switches_are_seen_through() {
     assert_eq!(standing(name, "", Flavour::MySql, (8, 0, 19)), Standing::Current);
     assert_eq!(unswitched("skip_innodb_doublewrite", ""), ("innodb_doublewrite", "OFF"));
     assert_eq!(unswitched("skip_innodb_doublewrite", "0"), ("innodb_doublewrite", "ON"));
+    for word in ["OFF", "false", "no", "1", "ON"] {
+        assert_eq!(unswitched("skip_innodb_doublewrite", word), ("innodb_doublewrite", "OFF"), "{word}");
+    }
+    assert_eq!(class("skip_innodb_doublewrite", "OFF", Flavour::MySql), Class::D2);
+    assert_eq!(unswitched("enable_log_bin", "OFF"), ("log_bin", "ON"));
     assert_eq!(unswitched("enable_log_bin", "ON"), ("log_bin", "ON"));
     assert_eq!(unswitched("skip_name_resolve", "ON"), ("skip_name_resolve", "ON"));
     assert_eq!(class("loose-skip-innodb-doublewrite", "", Flavour::MySql), Class::D2);
@@ -82,6 +89,42 @@ fn the_plan_wins_over_the_option_file_under_todays_name_too() {
         assert_eq!(translated.settings, [inline(9, "innodb_redo_log_capacity", "4G")]);
         settings.reverse();
     }
+}
+
+#[test]
+fn of_an_old_name_and_todays_in_one_file_todays_counts_in_either_order() {
+    let mut settings = [
+        from_file(1, "innodb_redo_log_capacity", "8G"),
+        from_file(2, "innodb_log_file_size", "1G"),
+        from_file(3, "innodb_log_files_in_group", "2"),
+    ];
+    for _ in 0..2 {
+        let translated = translate(&settings, Flavour::MySql, MYSQL_9);
+        assert_eq!(translated.settings, [from_file(1, "innodb_redo_log_capacity", "8G")]);
+        let consequences: Vec<_> = translated.lines.iter().map(|line| line.consequence).collect();
+        assert_eq!(consequences, [Consequence::LeftOut; 2]);
+        settings.reverse();
+    }
+}
+
+#[test]
+fn of_repeated_sizes_the_last_is_joined() {
+    let settings = [from_file(1, "innodb_log_file_size", "1G"), from_file(2, "innodb_log_file_size", "2G")];
+    let standings = standings(&settings, Flavour::MySql, MYSQL_9);
+    assert!(matches!(&standings[1], Standing::Renamed { remark, .. } if remark.contains("2 files")), "{standings:?}");
+}
+
+#[test]
+fn a_name_of_mariadb_becomes_one_that_this_mysql_has() {
+    let renamed = |name: &str, version| match standing(name, "4", Flavour::MySql, version) {
+        Standing::Renamed { name, .. } => Some(name),
+        _ => None,
+    };
+    assert_eq!(renamed("slave_parallel_threads", (5, 7, 44)).as_deref(), Some("slave_parallel_workers"));
+    assert_eq!(renamed("slave_parallel_threads", MYSQL_9).as_deref(), Some("replica_parallel_workers"));
+    assert_eq!(renamed("log_bin_compress", (5, 7, 44)), None);
+    assert!(removed("log_bin_compress", "ON", Flavour::MySql, (5, 7, 44)).is_some());
+    assert_eq!(renamed("log_bin_compress", (8, 0, 20)).as_deref(), Some("binlog_transaction_compression"));
 }
 
 #[test]

@@ -62,8 +62,21 @@ impl TranslatedSetting {
 /// Turns `settings` into those that a server of this vendor and version takes.
 pub fn translate(settings: &[Setting], flavour: Flavour, version: Version) -> Translated {
     let mut translated = Translated::default();
-    for (setting, standing) in settings.iter().zip(standings(settings, flavour, version)) {
-        translated.take(setting, standing);
+    let standings = standings(settings, flavour, version);
+    let has_own = |name: &str| {
+        let mut known = settings.iter().zip(&standings);
+        known.any(|(setting, standing)| *standing == Standing::Current && normal(&setting.name) == name)
+    };
+    for (setting, standing) in settings.iter().zip(&standings) {
+        match standing {
+            // A server that has today's name does not look at the old one, whichever comes later.
+            Standing::Renamed { name, remark, .. }
+                if setting.from_file && *name != normal(&setting.name) && has_own(name) =>
+            {
+                translated.leave_out(setting, &format!("{remark}, which is set as well"));
+            }
+            standing => translated.take(setting, standing.clone()),
+        }
     }
     translated
 }
@@ -98,11 +111,19 @@ impl Translated {
                 (format!("{remark}; write {name} = {value}"), Consequence::Refused)
             }
             Standing::Removed { remark } | Standing::NotOurs { remark } if setting.from_file => {
-                (format!("left out: {remark}"), Consequence::LeftOut)
+                return self.leave_out(setting, &remark);
             }
             Standing::Removed { remark } => (format!("leave it out: {remark}"), Consequence::Removed),
             Standing::NotOurs { remark } => (format!("leave it out: {remark}"), Consequence::Refused),
         };
+        self.tell(setting, what, consequence);
+    }
+
+    fn leave_out(&mut self, setting: &Setting, why: &str) {
+        self.tell(setting, format!("left out: {why}"), Consequence::LeftOut);
+    }
+
+    fn tell(&mut self, setting: &Setting, what: String, consequence: Consequence) {
         self.lines.push(TranslatedSetting { at: setting.at.clone(), name: setting.name.clone(), what, consequence });
     }
 
@@ -117,9 +138,9 @@ impl Translated {
 }
 
 /// The size of one redo file becomes that of all of them, if an old option file says how many there are and the
-/// server has one size for the whole.
+/// server has one size for the whole. Of several lines, servers take the last.
 fn joined_redo(settings: &[Setting], flavour: Flavour, version: Version) -> Option<(Where, Standing)> {
-    let of_file = |name: &str| settings.iter().find(|s| s.from_file && normal(&s.name) == name);
+    let of_file = |name: &str| settings.iter().rfind(|s| s.from_file && normal(&s.name) == name);
     let size = of_file("innodb_log_file_size")?;
     let count = of_file("innodb_log_files_in_group");
     let (name, since) = match flavour {

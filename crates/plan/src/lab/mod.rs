@@ -222,7 +222,12 @@ pub enum Restore {
 impl Restore {
     /// Whether data are copied from a dataset that is kept.
     pub fn copies(&self) -> bool {
-        matches!(self, Restore::Once | Restore::Snapshot(_))
+        *self == Restore::Once || self.copies_for_each()
+    }
+
+    /// Whether that is done for every trial, so that none begins with what the one before it left.
+    pub fn copies_for_each(&self) -> bool {
+        matches!(self, Restore::Snapshot(_))
     }
 }
 

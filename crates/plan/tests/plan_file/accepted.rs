@@ -76,6 +76,15 @@ fn settings_come_from_the_file_then_from_the_plan_and_know_their_lines() {
 }
 
 #[test]
+fn a_switch_that_is_false_leaves_its_setting_on() {
+    let switches = "skip_innodb_doublewrite = false\nskip-log-bin = false\n";
+    let plan = accepted(&EXAMPLE.replace("innodb-doublewrite = false\n", switches), None);
+    let value = |name: &str| setting(&plan.variants[0], name).value.as_str();
+    // Of what stands behind such a name, servers look at 0 alone.
+    assert_eq!((value("skip_innodb_doublewrite"), value("log_bin")), ("0", "ON"));
+}
+
+#[test]
 fn a_preset_changes_tables_key_by_key_and_variants_and_rungs_by_name() {
     let plan = accepted(EXAMPLE, Some("small"));
     assert_eq!(plan.preset.as_deref(), Some("small"));

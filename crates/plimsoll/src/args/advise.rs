@@ -41,12 +41,13 @@ pub struct AdviseArgs {
           conflicts_with = "workload")]
     pub release: Option<Release>,
     /// How long to watch a target (60s), or how long each trial of a workload is measured (10s).
-    #[arg(long, value_parser = duration, value_name = "DURATION")]
+    #[arg(long, value_parser = duration, value_name = "DURATION", conflicts_with_all = ["recording", "walk"])]
     pub time: Option<Duration>,
-    /// With --target: look this often.
-    #[arg(long, default_value = "1s", value_parser = duration, value_name = "DURATION")]
-    pub interval: Duration,
-    /// A class of safety that advice may cost: d1 loses the last second of commits if the machine fails, d1p also if the
+    /// With --target: look this often (1s).
+    #[arg(long, value_parser = duration, value_name = "DURATION",
+          conflicts_with_all = ["recording", "config_file", "workload", "walk"])]
+    pub interval: Option<Duration>,
+    /// A class of safety that may be given up, by advice and by an option file: d1 loses the last second of commits if the machine fails, d1p also if the
     /// server does, d2 leaves torn pages, d3 hides corruption, d4 endangers replicas and recovery to a point in time. May be
     /// repeated.
     #[arg(long, value_name = "CLASS", value_parser = class)]
@@ -57,7 +58,8 @@ pub struct AdviseArgs {
     pub needs: Option<PathBuf>,
     /// Go through the six steps one by one: asks what only you know, does the rest by itself, and asks before anything that takes
     /// longer than a minute. Every answer is kept, so that it goes on where it was stopped.
-    #[arg(long, conflicts_with_all = ["config_file", "target", "server", "defaults_file", "workload", "needs", "json", "output"])]
+    #[arg(long, conflicts_with_all = ["config_file", "target", "server", "defaults_file", "workload", "needs", "json", "output",
+                                      "allow", "fail_on"])]
     pub walk: bool,
     /// With --walk: begin another one.
     #[arg(long, requires = "walk")]

@@ -40,7 +40,7 @@ pub struct CrashArgs {
     /// How often each of them comes. Without any loss, 20 bound the share of losing faults to 14 %, and 60 to 5 %.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000), value_name = "N")]
     pub trials: u32,
-    /// A fault comes in the second half of this time under load, at a moment that is drawn for each.
+    /// A fault comes in the second half of this time under load, at a moment that is drawn for each. At most 20m.
     #[arg(long, default_value = "4s", value_parser = duration, value_name = "DURATION")]
     pub load: Duration,
     /// How long the load is measured without a fault, three times, for what the settings bring.
@@ -50,14 +50,14 @@ pub struct CrashArgs {
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..), value_name = "N")]
     pub connections: u16,
     /// The storage lane of the server's data, which is given a device that can lose its power if a fault needs one. [default:
-    /// ext4 if a fault needs one, nfs-files if it needs a storage server, else Plimsoll's home]
+    /// ext4 if a fault needs one, nfs-files if it needs a storage server or a network, else Plimsoll's home]
     #[arg(long, value_name = "LANE")]
     pub lane: Option<String>,
     #[command(flatten)]
     pub own: OwnServerArgs,
     /// Classes whose losses are accepted, although the settings promise otherwise: d1 for storage that is known to forget the last
     /// second. A list, or repeated.
-    #[arg(long, value_delimiter = ',', value_parser = class, value_name = "CLASS")]
+    #[arg(long, value_delimiter = ',', value_parser = losing_class, value_name = "CLASS")]
     pub allow: Vec<Class>,
     /// Keep the data of trials in which something was lost or damaged, as the fault left them, with the recording.
     #[arg(long)]
@@ -66,7 +66,7 @@ pub struct CrashArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "json")]
     pub plan: Option<PathBuf>,
     /// Do a crash trial of this recording again, as often as --trials says: with its load, its settings and its lane, at the
-    /// same commit, with the same sectors. Needs --trial.
+    /// same commit, and with the same draws of what survives. Needs --trial.
     #[arg(long, value_name = "RECORDING", requires = "trial", conflicts_with_all = ["faults", "load", "time", "workload",
           "connections", "lane", "config_file", "set", "plan", "seed"])]
     pub repeat: Option<String>,
@@ -81,6 +81,13 @@ pub struct CrashArgs {
     pub json: bool,
     #[command(flatten)]
     pub params: Params,
+}
+
+/// A class that announces losses; those of the others are never accepted.
+fn losing_class(text: &str) -> Result<Class, String> {
+    const LOSING: [Class; 4] = [Class::D1, Class::D1p, Class::D2, Class::D3];
+    let found = class(text).ok().filter(|class| LOSING.contains(class));
+    found.ok_or_else(|| format!("accepted is one of {}", LOSING.map(Class::name).join(", ")))
 }
 
 fn fault(text: &str) -> Result<FaultKind, String> {

@@ -31,7 +31,7 @@ pub struct FleetOptions {
     /// Have the load made by agents: the address of their broker (see docs/fleet.md).
     #[arg(long, value_name = "URL", value_parser = BrokerAddress::parse)]
     pub fleet: Option<BrokerAddress>,
-    /// So many agents, which are waited for; all that are there if not given.
+    /// So many agents, which are waited for; if not given, all that are there when the first load begins.
     #[arg(long, value_name = "N", requires = "fleet", value_parser = clap::value_parser!(u16).range(1..))]
     pub agents: Option<u16>,
     /// So many agents may be lost before what is measured fails; it has a caveat then.

@@ -57,8 +57,8 @@ first, or with --baseline against the same variant there. With rounds = \"auto\"
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 done, but a trial failed (so does one whose settings are not in effect, unless the plan says \
-lenient = true: then it is 0 with a caveat), no load line was found, data were damaged after a crash, or the gate \
-failed; 2 a mistake in the plan, nothing was started; 3 the environment failed, other programs kept the machine busy, \
+lenient = true: then it is 0 with a caveat), no load line was found, a crash or a fault lost or damaged what the settings promise to \
+keep, or the gate failed; 2 a mistake in the plan, nothing was started; 3 the environment failed, other programs kept the machine busy, \
 or another lab has the plan; 4 --fail-if-unclear, and the gate is undecided; 130 interrupted, results so far are kept.";
 
 #[derive(Debug, Args)]

@@ -35,6 +35,8 @@ use std::time::Duration;
 
 /// How long a target is watched if nothing else is said.
 const WATCHED: Duration = Duration::from_secs(60);
+/// How often it is looked at then.
+const INTERVAL: Duration = Duration::from_secs(1);
 /// Looking more often would be a load of its own.
 const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 /// Longest option file that is read.
@@ -46,14 +48,15 @@ pub fn run(args: &AdviseArgs) -> anyhow::Result<u8> {
     }
     let format = args.output.as_deref().map(format_of).transpose()?;
     args.output.as_deref().map(has_directory).transpose()?;
+    let asked = asked_for(args)?;
     let (advice, code) = match (&args.recording, &args.measure.workload, &args.config_file) {
-        (Some(recording), ..) => (of_recording(recording, &asked_for(args)?)?, DONE),
+        (Some(recording), ..) => (of_recording(recording, &asked)?, DONE),
         (None, Some(workload), file) => {
-            let (advice, code) = measured::run(args, workload, &asked_for(args)?)?;
-            (with_file(args, file.as_deref(), advice)?, code)
+            let (advice, code) = measured::run(args, workload, &asked)?;
+            (with_file(args, file.as_deref(), &asked, advice)?, code)
         }
-        (None, None, Some(file)) => (of_file(args, file)?, DONE),
-        (None, None, None) => of_target(args, asked_for(args)?)?,
+        (None, None, Some(file)) => (of_file(args, file, &asked)?, DONE),
+        (None, None, None) => of_target(args, asked)?,
     };
     if args.json {
         terminal::json(&data(&advice))?;
@@ -68,9 +71,14 @@ pub fn run(args: &AdviseArgs) -> anyhow::Result<u8> {
 }
 
 /// Advice for a server, and what its option file calls for.
-fn with_file(args: &AdviseArgs, file: Option<&Path>, mut advice: Advice) -> anyhow::Result<Advice> {
+fn with_file(
+    args: &AdviseArgs,
+    file: Option<&Path>,
+    asked_for: &SeenContext,
+    mut advice: Advice,
+) -> anyhow::Result<Advice> {
     let Some(file) = file else { return Ok(advice) };
-    let of_file = judged(args, file)?;
+    let of_file = judged(args, file, asked_for)?;
     advice.steps_seen.push(AdviceStep::Install);
     advice.looked_at.extend(of_file.looked_at);
     advice.findings.extend(of_file.findings);
@@ -99,8 +107,9 @@ fn of_recording(text: &str, asked_for: &SeenContext) -> anyhow::Result<Advice> {
 
 /// What the load of others on a server calls for, and the exit code: the server may be lost meanwhile.
 fn of_target(args: &AdviseArgs, asked_for: SeenContext) -> anyhow::Result<(Advice, u8)> {
-    if args.interval < LEAST_INTERVAL {
-        let found = format!("--interval {:?}: accepted is {LEAST_INTERVAL:?} and more", args.interval);
+    let interval = args.interval.unwrap_or(INTERVAL);
+    if interval < LEAST_INTERVAL {
+        let found = format!("--interval {interval:?}: accepted is {LEAST_INTERVAL:?} and more");
         return Err(LabError::Refused(found).into());
     }
     let spec = target::spec(&args.target, "plimsoll advise")?;
@@ -108,7 +117,7 @@ fn of_target(args: &AdviseArgs, asked_for: SeenContext) -> anyhow::Result<(Advic
     let mut progress = Progress::new(0)?;
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
     let time = args.time.unwrap_or(WATCHED);
-    let watched = watch(&mut target, time, args.interval.min(time), &mut progress)?;
+    let watched = watch(&mut target, time, interval.min(time), &mut progress)?;
     progress.clear();
     let advice =
         plimsoll_analysis::advice::advice_of(target.describe(), &watched.observed(), context(&watched, asked_for));
@@ -126,21 +135,25 @@ fn context(watched: &WatchedServer, asked_for: SeenContext) -> SeenContext {
     SeenContext { machine: watched.directory().map(machine), ..asked_for }
 }
 
-fn of_file(args: &AdviseArgs, file: &Path) -> anyhow::Result<Advice> {
+fn of_file(args: &AdviseArgs, file: &Path, asked_for: &SeenContext) -> anyhow::Result<Advice> {
     let target = &args.target;
     if target.target.is_some() || target.server.is_some() || target.defaults_file.is_some() {
         let found = "--config-file is judged without a server; --for names its release, --workload measures it";
         return Err(LabError::Refused(found.to_owned()).into());
     }
-    judged(args, file)
+    if args.time.is_some() {
+        let found = "--time: an option file is judged at once; with --workload it is measured";
+        return Err(LabError::Refused(found.to_owned()).into());
+    }
+    judged(args, file, asked_for)
 }
 
 /// What an option file calls for, on the release that is named, or of the server.
-fn judged(args: &AdviseArgs, file: &Path) -> anyhow::Result<Advice> {
+fn judged(args: &AdviseArgs, file: &Path, asked_for: &SeenContext) -> anyhow::Result<Advice> {
     let (release, chosen) = release(args)?;
     let file = file.to_string_lossy();
     let options = read(&file, &mut Disk).map_err(|why| LabError::Refused(format!("--config-file {file}: {why}")))?;
-    let mut advice = judge(options, release);
+    let mut advice = judge(options, release, asked_for.allowed());
     advice.looked_at.extend(chosen);
     Ok(advice)
 }

@@ -1,6 +1,6 @@
 //! `plimsoll crash`: what a server loses by faults under load, counted beside what its settings bring.
 
-use super::lab::{option_file, resumed, tell_end, tell_failures};
+use super::lab::{option_file, resumed, tell_end, tell_failures, tell_kept};
 use super::report::{recorded, tell_page};
 use super::run::random_seed;
 use super::{CHECK_FAILED, DONE, drafted};
@@ -75,6 +75,10 @@ pub fn run(args: &CrashArgs) -> anyhow::Result<u8> {
 
 /// The plan of a recording with one of its crash trials alone.
 fn again(home: &Home, args: &CrashArgs, recording: &str, number: u32) -> anyhow::Result<LabPlan> {
+    if let Some((name, _)) = args.params.0.first() {
+        let problem = format!("--{name} cannot go with --repeat: the trial has its workload");
+        return Err(LabError::Refused(problem).into());
+    }
     let listing = read::list(&home.recordings()).map_err(LabError::from)?;
     let view = read::open(&latest(&listing, recording).map_err(LabError::from)?).map_err(LabError::from)?;
     let refused = |why: &str| LabError::Refused(format!("{}, trial {number}: {why}", view.directory.display()));
@@ -114,7 +118,7 @@ fn draft(args: &CrashArgs) -> anyhow::Result<PlanDraft> {
             counted(f64::from(args.connections), "connection")
         ),
         config_file: drafted::config_file(args.own.config_file.as_ref())?,
-        config: args.own.set.iter().cloned().collect(),
+        config: drafted::settings(&args.own.set)?,
         lane: lane(args)?,
         workload: drafted::without_script(&args.workload, &args.params),
         connections: usize::from(args.connections),
@@ -155,15 +159,12 @@ fn show(args: &CrashArgs, finished: Finished) -> anyhow::Result<u8> {
     }
     tell_failures(&failed, summary.trials.done + summary.trials.failed);
     let is_broken = summary.crashes.iter().any(|cell| cell.breaks_its_promise());
-    let again = goes_on.then(|| resumed("plimsoll lab", &recording, args.own.server.as_deref()));
+    let permission = if args.own.allow_commands { " --allow-commands" } else { "" };
+    let again = goes_on.then(|| resumed("plimsoll lab", &recording, args.own.server.as_deref()) + permission);
     let code = if failed.is_empty() && !is_broken { DONE } else { CHECK_FAILED };
     let code = tell_end(ended.as_ref(), code, again.as_deref());
     terminal::note(&format!("recording: {}", recording.display()));
-    let kept: usize = summary.crashes.iter().map(|cell| cell.kept).sum();
-    if kept > 0 {
-        let (trials, place) = (counted(kept as f64, "trial"), recording.join("trials/*/kept"));
-        terminal::note(&format!("data of {trials} as the fault left them: {}", place.display()));
-    }
+    tell_kept(&summary, &recording);
     match recorded(&recording) {
         Ok(recorded) => tell_page(&recording, &recorded),
         Err(error) => terminal::note(&format!("the recording cannot be read: {error:#}")),

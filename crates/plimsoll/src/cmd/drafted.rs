@@ -32,6 +32,22 @@ pub fn without_script(kind: &str, params: &Params) -> PlannedWorkload {
     PlannedWorkload { kind: kind.to_owned(), params, seed: DATA_SEED, dataset: None, script: None }
 }
 
+/// The settings that were typed, by name.
+///
+/// # Errors
+/// If one is there twice: a plan has each once.
+pub fn settings(typed: &[(String, String)]) -> Result<BTreeMap<String, String>, LabError> {
+    let mut settings = BTreeMap::new();
+    for (name, value) in typed {
+        if let Some(first) = settings.insert(name.clone(), value.clone()) {
+            let problem =
+                format!("--set {name}: it is there twice, as {first} and as {value}; accepted is one of them");
+            return Err(LabError::Refused(problem));
+        }
+    }
+    Ok(settings)
+}
+
 /// What recordings of a command under a workload are called: `advise-tpcc`.
 pub fn name(command: &str, workload: &str) -> String {
     let short = Path::new(script_of(workload).unwrap_or(workload)).file_stem().unwrap_or_default();

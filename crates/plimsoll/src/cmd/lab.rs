@@ -24,6 +24,7 @@ use plimsoll_lab::options::Options;
 use plimsoll_lab::preflight::Machine;
 use plimsoll_measures::lab::compares;
 use plimsoll_measures::lab::tune::option_file as found_file;
+use plimsoll_model::lab::LabSummary;
 use plimsoll_model::number::{counted, tick};
 use plimsoll_model::text::{escaped, shell_word};
 use plimsoll_model::tune::{TuneConclusion, TuneSummary};
@@ -247,6 +248,7 @@ fn show(args: &LabArgs, plan: &LabPlan, baseline: Option<&Baseline>, finished: F
         Err(error) => terminal::note(&format!("the recording cannot be read: {error:#}")),
     }
     terminal::note(&format!("recording: {}", recording.display()));
+    tell_kept(&summary, &recording);
     if let Some(tune) = &summary.tune {
         write_option_file(plan, tune, &recording, None)?;
     }
@@ -320,6 +322,15 @@ pub fn write_option_file(
 pub fn tell_damage(broken: &[(TrialPlan, String)]) {
     for (trial, what) in broken {
         terminal::note(&format!("damaged after the crash: {}: {what}", terminal::title(trial)));
+    }
+}
+
+/// Says where the data are that faults left.
+pub fn tell_kept(summary: &LabSummary, recording: &Path) {
+    let kept: usize = summary.crashes.iter().map(|cell| cell.kept).sum();
+    if kept > 0 {
+        let (trials, place) = (counted(kept as f64, "trial"), recording.join("trials/*/kept"));
+        terminal::note(&format!("data of {trials} as the fault left them: {}", place.display()));
     }
 }
 

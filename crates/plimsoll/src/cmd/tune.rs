@@ -160,7 +160,7 @@ impl Tuning<'_> {
         let asked_for = SeenContext { allowed: self.args.allow.iter().copied().collect(), ..SeenContext::default() };
         let advice = plimsoll_analysis::advice::advice(&view, &asked_for).map_err(LabError::from)?;
         let mut settings: Vec<(String, String)> = Vec::new();
-        for (name, value) in proposals(&advice, &[]).iter().filter_map(|finding| finding.change()) {
+        for (name, value) in proposals(&advice, &[]).iter().flat_map(|finding| finding.changes()) {
             if settings.iter().all(|(known, _)| known != name) {
                 settings.push((name.to_owned(), value.to_owned()));
             }
@@ -207,7 +207,7 @@ fn draft(args: &TuneArgs, workload: &str) -> anyhow::Result<PlanDraft> {
         name: drafted::name("tune", workload),
         title: format!("better settings for {workload} at {}", counted(f64::from(args.connections), "connection")),
         config_file: drafted::config_file(args.own.config_file.as_ref())?,
-        config: args.own.set.iter().cloned().collect(),
+        config: drafted::settings(&args.own.set)?,
         lane: args.lane.clone(),
         workload: drafted::workload(workload, args.data.as_deref(), &args.params)?,
         connections: usize::from(args.connections),

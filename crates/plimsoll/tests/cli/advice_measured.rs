@@ -1,6 +1,6 @@
 //! `plimsoll advise --workload`: advice that is tried on a private server.
 
-use crate::harness::Lab;
+use crate::harness::{Lab, run};
 use plimsoll_testkit::servers;
 use serde_json::Value;
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 /// Longer than any measuring here takes.
-const PATIENCE: Duration = Duration::from_secs(900);
+const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// Each of these connections wants all of these tables, and the server may keep ten open.
 const TABLES: &str =
@@ -120,6 +120,29 @@ fn advice_is_measured_on_mariadb_11() {
 fn advice_is_measured_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
     advice_is_measured(&lab);
+}
+
+#[test]
+fn what_may_be_lost_holds_for_an_option_file_too_and_what_means_nothing_to_it_is_refused() {
+    let home = servers::home();
+    let advise = |words: &str| {
+        let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home.path());
+        command.arg("advise").args(words.split(' ')).current_dir(home.path());
+        run(command)
+    };
+    let write = |name: &str, text: &str| fs::write(home.path().join(name), text).expect("it can be written");
+    write("my.cnf", "[mysqld]\ninnodb_flush_log_at_trx_commit=2\n");
+    write("needs.toml", "[needs]\nloss = \"machine\"\n");
+    let file = "--config-file my.cnf --for mysql-9.7";
+    advise(&format!("{file} --fail-on warn")).exits(1);
+    advise(&format!("{file} --fail-on warn --allow d1")).exits(0);
+    advise(&format!("{file} --fail-on warn --needs needs.toml")).exits(0);
+    advise(&format!("{file} --needs no-such.toml")).refuses(2, &["no-such.toml"]);
+    advise(&format!("{file} --time 10s")).refuses(2, &["--time"]);
+    advise(&format!("{file} --interval 2s")).refuses(2, &["--interval"]);
+    advise("quickstart --time 10s").refuses(2, &["--time"]);
+    advise("--walk --allow d1").refuses(2, &["--allow"]);
+    advise("--walk --fail-on warn").refuses(2, &["--fail-on"]);
 }
 
 #[test]

@@ -12,8 +12,8 @@ use plimsoll_model::lab::{Cell, LabSummary};
 use plimsoll_model::number::{number, short};
 
 const CAPTION: &str = "What each variant carries over the worst that one fault made it lose: further up is faster, further \
-                       right loses more. A variant whose server did not start again has lost \
-                       everything.";
+                       right loses more. What nobody could use afterwards, a server, a copy or a \
+                       replica, has lost everything.";
 const HEIGHT: f64 = 320.0;
 /// From the last second to the place of what has lost everything.
 const EVERYTHING: f64 = 80.0;
@@ -50,7 +50,7 @@ fn priced(summary: &LabSummary) -> (&'static str, Vec<Priced>) {
             .iter()
             .filter(|crash| crash.variant == cell.variant && crash.fault != FaultKind::Lying && crash.faults > 0)
             .collect();
-        let gone = crashes.iter().find(|crash| crash.not_started > 0);
+        let gone = crashes.iter().find(|crash| crash.not_started + crash.untold > 0);
         let most = crashes.iter().filter(|crash| crash.losing > 0).max_by(|a, b| seconds(a).total_cmp(&seconds(b)));
         Some(Priced {
             name: cell.variant.clone(),

@@ -5,7 +5,8 @@ use crate::figure::price;
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::crash::CrashCell;
 use plimsoll_model::lab::LabSummary;
-use plimsoll_model::number::{NOTHING, counted, number, short, whole_percent};
+use plimsoll_model::number::{NOTHING, at_least, at_most, counted, number, short, whole_percent};
+use std::collections::BTreeSet;
 
 /// By variant and fault.
 pub fn table(cells: &[CrashCell]) -> Table {
@@ -54,9 +55,9 @@ fn losing(cell: &CrashCell) -> String {
     let count = format!("{} of {}", cell.losing, cell.faults);
     let ends = cell.loss.as_ref().and_then(|loss| loss.interval());
     let share = ends.map(|(low, high)| match cell.losing {
-        0 => format!(", up to {}", whole_percent(high)),
-        all if all == cell.faults => format!(", {} or more", whole_percent(low)),
-        _ => format!(", {} to {}", whole_percent(low), whole_percent(high)),
+        0 => format!(", up to {}", at_most(high)),
+        all if all == cell.faults => format!(", {} or more", at_least(low)),
+        _ => format!(", {} to {}", at_least(low), at_most(high)),
     });
     count + &share.unwrap_or_default()
 }
@@ -87,13 +88,16 @@ pub fn section(summary: &LabSummary) -> Option<Section> {
     let mut blocks: Vec<Block> = price::draw("price-of-safety", summary).map(Block::Figure).into_iter().collect();
     blocks.push(Block::table("crashes", table(cells), [remark.to_owned()]));
     blocks.push(Block::table("recoveries", recoveries(cells), [way_back.to_owned()]));
-    let broken = cells.iter().filter(|cell| cell.breaks_its_promise()).count();
-    let found = match broken {
-        0 => format!(
-            "{} faults, no loss that the settings do not announce",
-            cells.iter().map(|cell| cell.faults).sum::<usize>()
-        ),
-        some => format!("{} lost what the settings promise to keep", counted(some as f64, "variant")),
-    };
-    Some(Section::of("crashes", "What faults cost", blocks)?.found(found))
+    Some(Section::of("crashes", "What faults cost", blocks)?.found(found(cells)))
+}
+
+fn found(cells: &[CrashCell]) -> String {
+    let broken: BTreeSet<&str> =
+        cells.iter().filter(|cell| cell.breaks_its_promise()).map(|cell| cell.variant.as_str()).collect();
+    let faults = cells.iter().map(|cell| cell.faults).sum::<usize>();
+    match broken.len() {
+        0 if faults == 0 => "no fault came to its end".to_owned(),
+        0 => format!("{}, nothing lost or damaged that the settings do not announce", counted(faults as f64, "fault")),
+        some => format!("{} lost or damaged what the settings promise to keep", counted(some as f64, "variant")),
+    }
 }

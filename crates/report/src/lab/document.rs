@@ -5,7 +5,7 @@ use super::{answer, crashes, effects, figures, limits, numbers, places, publishe
 use crate::document::{Document, Finding, Section};
 use crate::found::span;
 use crate::section::{agents, caveats, cost, environment, latency, memory, repeat, storage_server};
-use crate::subject::{Latency, Recorded};
+use crate::subject::{Latency, Recorded, Trial};
 use crate::sweep::shown_latency;
 use plimsoll_model::lab::LabSummary;
 use plimsoll_model::number::counted;
@@ -65,10 +65,23 @@ pub fn document(recorded: &Recorded, summary: &LabSummary) -> Document {
     }
 }
 
+/// The places of the trials whose latencies the page shows: those of others need not be read.
+pub fn with_latency(recorded: &Recorded, summary: &LabSummary) -> Vec<usize> {
+    let shown = places::shown(recorded, summary);
+    let told: Vec<&Trial> = shown.iter().filter_map(told).collect();
+    let is_told = |trial: &Trial| told.iter().any(|one| std::ptr::eq(*one, trial));
+    (0..recorded.trials.len()).filter(|place| is_told(&recorded.trials[*place])).collect()
+}
+
+/// The trial that stands for its group.
+fn told<'a>(group: &Group<'a>) -> Option<&'a Trial> {
+    places::agreed(group).map(|agreed| agreed.trial).or(group.trials.first().copied())
+}
+
 /// Percentiles of the middle round of each group, and, second by second, those of the group that carried most.
 fn latency(shown: &[Group<'_>]) -> Option<Section> {
     let of = |group: &Group<'_>| -> Option<(f64, String, Latency)> {
-        let trial = places::agreed(group).map(|agreed| agreed.trial).or(group.trials.first().copied())?;
+        let trial = told(group)?;
         let label = format!("{}, round {}", group.label, trial.round);
         let rate = trial.point.as_ref().and_then(|point| point.transactions_per_second).unwrap_or(0.0);
         Some((rate, label, trial.latency.clone()?))

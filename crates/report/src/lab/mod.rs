@@ -22,5 +22,5 @@ mod trials;
 pub mod tuned;
 
 pub use answer::{answer, whole};
-pub use document::document;
+pub use document::{document, with_latency};
 pub use terminal::terminal;

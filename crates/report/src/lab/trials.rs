@@ -6,6 +6,7 @@ use crate::figure::seconds;
 use crate::section::limit;
 use crate::subject::{Recorded, Trial};
 use crate::table::{Column, Mark, Table};
+use plimsoll_model::crash::CrashEnd;
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_model::number::{NOTHING, counted, short};
 use serde_json::{Value, json};
@@ -74,6 +75,11 @@ fn table(trials: &[Trial]) -> Table {
     });
     add("restored in", "s", |trial| trial.restored.as_ref().map(|restored| restored.seconds));
     add("recovered in", "s", |trial| trial.recovery_seconds);
+    add("lost", "commits", |trial| Some(trial.crash.as_ref()?.lost? as f64));
+    add("not told of", "commits", |trial| Some(trial.crash.as_ref()?.unacknowledged? as f64));
+    if trials.iter().any(|trial| trial.crash.is_some()) {
+        columns.push(Column::words("fault", words(fault)));
+    }
     columns.push(Column::words("limited by", words(limited)));
     let marks = trials.iter().map(|trial| (trial.status != TrialStatus::Done).then_some(Mark::Broken));
     Table { marks: marks.collect(), columns }
@@ -86,6 +92,19 @@ fn status(trial: &Trial) -> String {
         TrialStatus::Interrupted => "cut short",
     };
     words.to_owned()
+}
+
+/// `power cut`; `I/O error: every flush fails; not started`.
+fn fault(trial: &Trial) -> String {
+    let Some(crash) = &trial.crash else { return NOTHING.to_owned() };
+    let how = crash.how.as_ref().map(|how| format!(": {how}")).unwrap_or_default();
+    let end = match (&crash.end, crash.damages()) {
+        (CrashEnd::Answered, false) => "",
+        (CrashEnd::Answered, true) => "; damaged",
+        (CrashEnd::NotStarted(_), _) => "; not started",
+        (CrashEnd::FileSystem(_), _) => "; not mounted",
+    };
+    format!("{}{how}{end}", crash.fault.words())
 }
 
 fn limited(trial: &Trial) -> String {
@@ -115,5 +134,6 @@ pub(super) fn data(trial: &Trial) -> Value {
         "cost": trial.cost,
         "storage": trial.storage,
         "recovery_seconds": trial.recovery_seconds,
+        "crash": trial.crash,
     })
 }

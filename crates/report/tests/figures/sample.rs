@@ -235,6 +235,7 @@ fn empty() -> Trial {
         phases: Vec::new(),
         restored: None,
         recovery_seconds: None,
+        crash: None,
         verifications: Vec::new(),
         settings: Vec::new(),
         durability: Default::default(),

@@ -340,16 +340,27 @@ impl TuneSchedule {
             return Some(UnplacedTrial { load_seed, point: self.point_now(turn.point), ..turn.clone() });
         }
         let (name, levels) = self.search.next(&self.space, &self.rules, self.metric())?;
-        Some(UnplacedTrial {
-            label: self.label(&name),
-            variant: self.variant(&levels),
+        Some(self.searched(&name, &levels))
+    }
+
+    /// A trial of the search.
+    fn searched(&self, name: &str, levels: &[SettingLevel]) -> UnplacedTrial {
+        UnplacedTrial {
+            label: self.label(name),
+            variant: self.variant(levels),
             point: self.point_now(self.point),
             // The same load for everything that is tried once.
-            round: 1 + self.search.repeats(&name),
+            round: 1 + self.search.repeats(name),
             block: None,
             fault: None,
             load_seed: None,
-        })
+        }
+    }
+
+    /// What the next trial is called if it is one of the search.
+    fn searching(&self) -> Option<String> {
+        let is_of_a_part = self.parts.last().is_some_and(|(_, rounds)| rounds.next().is_some());
+        self.search.label().filter(|_| !is_of_a_part)
     }
 
     /// A load point at the rate that is next, where rates are asked for.
@@ -434,6 +445,12 @@ impl Stage for TuneSchedule {
                 is_named && trial.point == self.point_now(self.point)
             }
         }
+    }
+
+    fn again(&self, recorded: &TrialPlan) -> Option<UnplacedTrial> {
+        let name = self.searching().filter(|name| recorded.label == self.label(name));
+        let read = name.and_then(|name| Some(self.searched(&name, &self.space.levels_in(&recorded.variant.config)?)));
+        read.or_else(|| self.next())
     }
 
     fn tell(&mut self, ended: &EndedTrial) {

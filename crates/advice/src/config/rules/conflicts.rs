@@ -2,16 +2,20 @@
 
 use crate::config::options::{ConfigOption, ConfigOptions};
 use plimsoll_model::Flavour;
-use plimsoll_model::advice::{AdviceFinding, Severity};
+use plimsoll_model::advice::{AdviceFinding, AdviceStep, Severity};
 use plimsoll_plan::knowledge::value::number;
-use plimsoll_plan::knowledge::value::{in_effect, truth};
+use plimsoll_plan::knowledge::value::{in_effect, same_value, truth};
+
+const HEAP: &str = "max_heap_table_size";
+const GTIDS: &str = "gtid_mode";
+const CONSISTENCY: &str = "enforce_gtid_consistency";
 
 /// A setting, and another that must be at least as large; what the server does otherwise.
 const AT_MOST: [(&str, &str, &str); 5] = [
-    ("innodb_io_capacity", "innodb_io_capacity_max", "the server raises innodb_io_capacity_max"),
+    ("innodb_io_capacity", "innodb_io_capacity_max", "at its start the server lowers innodb_io_capacity to that"),
     ("innodb_page_cleaners", "innodb_buffer_pool_instances", "the server uses one cleaner for each instance"),
-    ("tmp_table_size", "max_heap_table_size", "the smaller of the two limits temporary tables in memory"),
-    ("tmp_memory_table_size", "max_heap_table_size", "the smaller of the two limits temporary tables in memory"),
+    ("tmp_table_size", HEAP, "the smaller of the two limits temporary tables in memory"),
+    ("tmp_memory_table_size", HEAP, "the smaller of the two limits temporary tables in memory"),
     (
         "innodb_max_dirty_pages_pct_lwm",
         "innodb_max_dirty_pages_pct",
@@ -29,27 +33,13 @@ struct Overridden {
     why: &'static str,
 }
 
-const OVERRIDDEN: [Overridden; 6] = [
-    Overridden {
-        setting: "innodb_log_file_size",
-        by: "innodb_redo_log_capacity",
-        value: "",
-        flavour: Some(Flavour::MySql),
-        why: "innodb_redo_log_capacity decides the size of the redo log",
-    },
+const OVERRIDDEN: [Overridden; 4] = [
     Overridden {
         setting: "innodb_flush_method",
         by: "innodb_data_file_buffering",
         value: "",
         flavour: Some(Flavour::MariaDb),
         why: "innodb_data_file_buffering decides how data files are opened",
-    },
-    Overridden {
-        setting: "gtid_mode",
-        by: "enforce_gtid_consistency",
-        value: "OFF",
-        flavour: Some(Flavour::MySql),
-        why: "gtid_mode = ON needs enforce_gtid_consistency = ON, and the server does not start without it",
     },
     Overridden {
         setting: "expire_logs_days",
@@ -77,11 +67,41 @@ const OVERRIDDEN: [Overridden; 6] = [
 pub fn judge(found: &ConfigOptions) -> Vec<AdviceFinding> {
     let larger = AT_MOST.iter().filter_map(|(setting, other, what)| too_large(found, setting, other, what));
     let overridden = OVERRIDDEN.iter().filter_map(|rule| overridden(found, rule));
-    larger.chain(overridden).collect()
+    larger.chain(overridden).chain(gtids_alone(found)).collect()
+}
+
+/// `gtid_mode = ON` without what it needs.
+fn gtids_alone(found: &ConfigOptions) -> Option<AdviceFinding> {
+    let mode = found.option(GTIDS)?;
+    // It is a list of words, of which 3 is the number of the last.
+    let is_on = mode.value.eq_ignore_ascii_case("ON") || mode.value == "3";
+    let is_enforced = found.value(CONSISTENCY).is_some_and(|value| same_value("ON", value));
+    if !is_on || is_enforced {
+        return None;
+    }
+    let needed = format!("{CONSISTENCY} = ON");
+    let (option, line) = match found.option(CONSISTENCY) {
+        Some(written) => (written, needed.clone()),
+        None => (mode, format!("{GTIDS} = ON\n{needed}")),
+    };
+    Some(AdviceFinding {
+        step: AdviceStep::Install,
+        advised: format!("write {needed}"),
+        line: Some(line),
+        why: format!("{GTIDS} = ON needs {needed}, and {} does not start without it.", found.release),
+        ..found.finding("config.conflict", Severity::Critical, option)
+    })
+}
+
+/// Whether temporary tables are in MEMORY tables, which `max_heap_table_size` limits: not by default since MySQL 8.0.
+fn are_in_heap(found: &ConfigOptions) -> bool {
+    let engine = found.value("internal_tmp_mem_storage_engine");
+    let is_older = found.release.flavour == Flavour::MariaDb || found.release.version < (8, 0, 2);
+    is_older || engine.is_some_and(|engine| engine.eq_ignore_ascii_case("MEMORY"))
 }
 
 fn too_large(found: &ConfigOptions, setting: &str, other: &str, what: &str) -> Option<AdviceFinding> {
-    let option = found.option(setting)?;
+    let option = found.option(setting).filter(|_| other != HEAP || are_in_heap(found))?;
     let most = found.value(other)?;
     // What is 0 is off, or chosen by the server.
     let is_larger = number(&option.value)? > number(most).filter(|most| *most > 0.0)?;

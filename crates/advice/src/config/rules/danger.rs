@@ -4,14 +4,15 @@ use crate::config::options::{ConfigOption, ConfigOptions};
 use crate::losses::severity;
 use plimsoll_model::Class;
 use plimsoll_model::advice::{AdviceFinding, AdviceStep};
+use plimsoll_plan::knowledge::risks_by_variable;
 use plimsoll_plan::knowledge::settings::facts;
-use plimsoll_plan::knowledge::{classes, risks_by_variable};
 
 pub fn judge(found: &ConfigOptions) -> Vec<AdviceFinding> {
     let costly = risks_by_variable(&found.values(), found.release.flavour);
     let of_option = |option: &ConfigOption| {
-        let costs: Vec<Class> = costly.get(&option.setting)?.iter().copied().collect();
-        Some(dangerous(found, option, costs))
+        let costs = costly.get(&option.setting)?.difference(&found.allowed);
+        let costs: Vec<Class> = costs.copied().collect();
+        (!costs.is_empty()).then(|| dangerous(found, option, costs))
     };
     found.in_effect().filter_map(of_option).collect()
 }
@@ -20,6 +21,7 @@ fn dangerous(found: &ConfigOptions, option: &ConfigOption, costs: Vec<Class>) ->
     let severity = severity(costs.iter());
     let words: Vec<&str> = costs.iter().rev().map(|class| class.words()).collect();
     let safe = safe_line(found, option);
+    let cut = found.bound(option).map(|bound| format!("{} takes {bound} instead. ", found.release));
     AdviceFinding {
         step: AdviceStep::Assess,
         advised: match safe.as_deref() {
@@ -28,7 +30,7 @@ fn dangerous(found: &ConfigOptions, option: &ConfigOption, costs: Vec<Class>) ->
             None => "choose a value without that cost, unless it is acceptable".to_owned(),
         },
         line: safe,
-        why: format!("It {}.", words.join(", and it ")),
+        why: format!("{}It {}.", cut.unwrap_or_default(), words.join(", and it ")),
         costs,
         ..found.finding("config.danger", severity, option)
     }
@@ -36,8 +38,7 @@ fn dangerous(found: &ConfigOptions, option: &ConfigOption, costs: Vec<Class>) ->
 
 /// The line that costs nothing of the kind: without it if the default is safe.
 fn safe_line(found: &ConfigOptions, option: &ConfigOption) -> Option<String> {
-    let flavour = found.release.flavour;
-    let is_safe = |value: &&str| !classes(&option.setting, value, flavour).iter().any(|class| class.costs_durability());
+    let is_safe = |value: &&str| found.costs(&option.setting, value).is_empty();
     let default = facts(&option.setting)?.default(found.release);
     if default.as_ref().is_some_and(is_safe) {
         return Some(String::new());

@@ -18,7 +18,7 @@ pub const RULES: [ConfigRule; 7] =
     [names::judge, misplaced::judge, shadowed::judge, values::judge, conflicts::judge, idle::judge, danger::judge];
 
 /// What findings are called by those that make them; tests have a case for and a case against each.
-pub const NAMES: [&str; 17] = [
+pub const NAMES: [&str; 18] = [
     "config.abbreviated",
     "config.clamped",
     "config.client",
@@ -28,6 +28,7 @@ pub const NAMES: [&str; 17] = [
     "config.deprecated",
     "config.idle",
     "config.misplaced",
+    "config.misread",
     "config.misspelt",
     "config.refused",
     "config.removed",

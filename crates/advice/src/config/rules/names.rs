@@ -1,10 +1,13 @@
 //! Names that the release does not have, no longer has, or has under another name.
 
-use crate::config::options::{ConfigOption, ConfigOptions, is_secret};
+mod semi_sync;
+
+use crate::config::options::{ConfigOption, ConfigOptions, is_log_of_slow, is_secret, shown};
+use plimsoll_model::Flavour;
 use plimsoll_model::advice::{AdviceFinding, AdviceStep, Severity};
-use plimsoll_plan::knowledge::options::{self, OptionFate};
+use plimsoll_plan::knowledge::options::{self, ListedFate, OptionFate};
 use plimsoll_plan::knowledge::settings::facts;
-use plimsoll_plan::knowledge::{Standing, is_of_client};
+use plimsoll_plan::knowledge::{Standing, is_in_table, is_of_client, is_value_gone};
 use std::collections::BTreeMap;
 
 /// For how many names that no server has one that is spelt alike is looked for: of a file with more, most are no options.
@@ -12,6 +15,9 @@ const MOST_GUESSES: usize = 200;
 
 /// Names that no server has, and those that may be meant.
 type Guesses = BTreeMap<String, Option<&'static str>>;
+
+/// Names of InnoDB's that MySQL has taken, and ignored, long after they had lost their meaning.
+const TAKEN_STILL: [&str; 3] = ["innodb_log_file_size", "innodb_log_files_in_group", "innodb_undo_tablespaces"];
 
 pub fn judge(found: &ConfigOptions) -> Vec<AdviceFinding> {
     let mut guesses = Guesses::new();
@@ -27,6 +33,10 @@ pub fn judge(found: &ConfigOptions) -> Vec<AdviceFinding> {
 }
 
 fn of_option(found: &ConfigOptions, option: &ConfigOption, guesses: &mut Guesses) -> Option<AdviceFinding> {
+    let of_old_plugin = semi_sync::of_old_plugin(found, option);
+    if of_old_plugin.is_some() {
+        return of_old_plugin;
+    }
     match &option.standing {
         Standing::Renamed { name, value, remark } => Some(renamed(found, option, name, value, remark)),
         Standing::Removed { remark } => Some(removed(found, option, remark)),
@@ -53,18 +63,39 @@ fn consequence(found: &ConfigOptions, option: &ConfigOption) -> (Severity, Strin
         }
         (_, true) => (Severity::Warn, format!("{release} leaves it out, since it is loose")),
         (Some(OptionFate::Unknown), false) => (Severity::Critical, format!("{release} does not start with it")),
-        (None, false) if options::is_missing_from_lists(&option.name, release) => {
-            (Severity::Critical, format!("{release} does not start with it"))
-        }
+        (None, false) if is_gone(found, option) => (Severity::Critical, format!("{release} does not start with it")),
         (None, false) => (Severity::Warn, format!("{release} ignores it or does not start with it")),
+    }
+}
+
+/// Whether a release that was not asked does not start with it, by what the lists of others or the manual say.
+fn is_gone(found: &ConfigOptions, option: &ConfigOption) -> bool {
+    let was_removed = matches!(option.standing, Standing::Renamed { .. } | Standing::Removed { .. });
+    // MySQL ignores no name that it does not have; of InnoDB's there are only lists of the newest.
+    let is_told = was_removed && found.release.flavour == Flavour::MySql;
+    match options::listed(&option.name, found.release) {
+        ListedFate::Missing => true,
+        ListedFate::Leaving { .. } => is_told,
+        ListedFate::Doubtful => {
+            is_told && option.name.contains("innodb") && !TAKEN_STILL.contains(&option.name.as_str())
+        }
+        ListedFate::Taken | ListedFate::Coming { .. } => false,
     }
 }
 
 fn renamed(found: &ConfigOptions, option: &ConfigOption, name: &str, value: &str, remark: &str) -> AdviceFinding {
     let (severity, consequence) = consequence(found, option);
-    let line = if value.is_empty() { name.to_owned() } else { format!("{name} = {value}") };
+    if let Some(by) = found.shadow_of(option).filter(|_| option.yields) {
+        let why = format!("It {remark}; {} says {}, and counts; {consequence}.", by.written.at, shown(&by.written));
+        return deleted(AdviceFinding { why, ..found.finding("config.renamed", severity, option) });
+    }
+    let line = match value {
+        "" => name.to_owned(),
+        file if is_log_of_slow(name, file) => format!("{name} = ON\n{name}_file = {file}"),
+        value => format!("{name} = {value}"),
+    };
     AdviceFinding {
-        advised: format!("write {line}"),
+        advised: format!("write {}", line.replace('\n', " and ")),
         line: Some(line),
         why: format!("It {remark}; {consequence}."),
         ..found.finding("config.renamed", severity, option)
@@ -72,10 +103,12 @@ fn renamed(found: &ConfigOptions, option: &ConfigOption, name: &str, value: &str
 }
 
 fn removed(found: &ConfigOptions, option: &ConfigOption, remark: &str) -> AdviceFinding {
-    let (severity, consequence) = match options::fate(&option.name, found.release) {
-        // The name is there, so it is the value that is gone.
-        Some(OptionFate::Taken) => (Severity::Critical, format!("{} does not start with this value", found.release)),
-        _ => consequence(found, option),
+    let release = found.release;
+    let is_value = is_value_gone(&option.name, &option.value, release.flavour, release.version);
+    // The name is there, so it is the value that is gone.
+    let (severity, consequence) = match options::fate(&option.name, release) == Some(OptionFate::Taken) || is_value {
+        true => (Severity::Critical, format!("{release} does not start with this value")),
+        false => consequence(found, option),
     };
     let why = format!("{}; {consequence}.", capital(remark));
     deleted(AdviceFinding { why, ..found.finding("config.removed", severity, option) })
@@ -97,8 +130,11 @@ fn today(found: &ConfigOptions, option: &ConfigOption, guesses: &mut Guesses) ->
     let release = found.release;
     let too_new = facts(&option.setting).and_then(|facts| facts.first_in(release));
     if let Some((major, minor, patch)) = too_new {
-        let (severity, consequence) = consequence(found, option);
-        let why = format!("It exists since {major}.{minor}.{patch}; {consequence}.");
+        let (severity, consequence) = match option.is_loose {
+            true => (Severity::Warn, "leaves it out, since it is loose"),
+            false => (Severity::Critical, "does not start with it"),
+        };
+        let why = format!("It exists since {major}.{minor}.{patch}; {release} {consequence}.");
         return Some(deleted(AdviceFinding { why, ..found.finding("config.too-new", severity, option) }));
     }
     match options::fate(&option.name, release) {
@@ -108,9 +144,32 @@ fn today(found: &ConfigOptions, option: &ConfigOption, guesses: &mut Guesses) ->
             Some(deleted(AdviceFinding { why, ..found.finding("config.removed", Severity::Warn, option) }))
         }
         Some(OptionFate::Deprecated(instead)) => Some(deprecated(found, option, instead)),
-        None if options::is_known(&option.name) || facts(&option.setting).is_some() => None,
-        Some(OptionFate::Unknown) | None => Some(unknown(found, option, guesses)),
+        Some(OptionFate::Unknown) => Some(unknown(found, option, guesses)),
+        None if is_documented(found, option) => None,
+        None => match options::listed(&option.name, release) {
+            ListedFate::Taken => None,
+            ListedFate::Leaving { had, lacks } => uncertain(found, option, "config.removed", &[had, lacks]),
+            ListedFate::Coming { lacks, has } => uncertain(found, option, "config.too-new", &[has, lacks]),
+            ListedFate::Doubtful | ListedFate::Missing => Some(unknown(found, option, guesses)),
+        },
     }
+}
+
+/// Whether documentation has the setting, and nothing about its end.
+fn is_documented(found: &ConfigOptions, option: &ConfigOption) -> bool {
+    let has_facts = facts(&option.setting).is_some_and(|facts| facts.applies(found.release).is_some());
+    has_facts || is_in_table(&option.setting)
+}
+
+/// A name that the server before the release has and the one after it has not, or the other way round; first comes the one that
+/// has it.
+fn uncertain(found: &ConfigOptions, option: &ConfigOption, rule: &str, servers: &[String; 2]) -> Option<AdviceFinding> {
+    let [has, lacks] = servers;
+    (!option.is_loose).then(|| AdviceFinding {
+        advised: "delete the line, unless the server is known to take it".to_owned(),
+        why: format!("{has} has it, and {lacks} has not; {} may not start with it.", found.release),
+        ..found.finding(rule, Severity::Warn, option)
+    })
 }
 
 fn deprecated(found: &ConfigOptions, option: &ConfigOption, instead: Option<&str>) -> AdviceFinding {

@@ -6,7 +6,8 @@ use plimsoll_plan::knowledge::options::adds_up;
 use plimsoll_plan::knowledge::value::same_value;
 
 pub fn judge(found: &ConfigOptions) -> Vec<AdviceFinding> {
-    let single = found.of_server().filter(|option| !adds_up(&option.setting));
+    // Of an old name beside today's, `names` speaks.
+    let single = found.of_server().filter(|option| !adds_up(&option.setting) && !option.yields);
     single.filter_map(|option| Some(shadowed(found, option, found.shadow_of(option)?))).collect()
 }
 

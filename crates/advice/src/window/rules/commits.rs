@@ -39,7 +39,7 @@ pub fn integrity(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: 0.0,
         severity: severity(costly.iter().flat_map(|(_, classes)| classes)),
-        change: None,
+        changes: Vec::new(),
         found: costly.iter().map(words).collect::<Vec<_>>().join("; "),
         advised: Some("make them safe, unless that loss is acceptable".to_owned()),
         why: "What was measured is not what a safe server carries.".to_owned(),
@@ -61,7 +61,7 @@ pub fn sync_bound(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: share,
         severity: Severity::Warn,
-        change: None,
+        changes: Vec::new(),
         found: format!("{found}{of_group}"),
         advised: Some(match alone {
             true => "put the logs on storage that syncs faster (`plimsoll io` measures it), or let commits wait for each other".to_owned(),
@@ -84,7 +84,7 @@ pub fn grouped(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: share / 2.0,
         severity: Severity::Info,
-        change: Some(("binlog_group_commit_sync_delay", "1000".to_owned())),
+        changes: vec![("binlog_group_commit_sync_delay", "1000".to_owned())],
         found: format!(
             "{}; {} commits share a sync",
             share_words(seen, Bottleneck::CommitSync),
@@ -111,7 +111,7 @@ pub fn relaxed(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: share,
         severity: Severity::Warn,
-        change: Some((name, value.to_owned())),
+        changes: vec![(name, value.to_owned())],
         found: share_words(seen, Bottleneck::CommitSync),
         advised: None,
         why: "The commits that it may cost were said to be acceptable.".to_owned(),
@@ -122,7 +122,9 @@ pub fn relaxed(seen: &SeenServer) -> WindowVerdict {
 pub fn log_buffer(seen: &SeenServer) -> WindowVerdict {
     let buffer = RunsOut {
         setting: "innodb_log_buffer_size",
+        bound_by: None,
         factor: 2.0,
+        least: 0.0,
         most: MOST_BUFFER,
         above: 0.0,
         severity: Severity::Warn,

@@ -21,7 +21,14 @@ fn of_machine(seen: &SeenServer, what: impl FnOnce(&SeenMachine) -> Option<Windo
 
 /// A finding that no setting of the server mends.
 fn outside(severity: Severity, found: String, advised: &str, why: &str) -> WindowFinding {
-    WindowFinding { worth: 0.0, severity, change: None, found, advised: Some(advised.to_owned()), why: why.to_owned() }
+    WindowFinding {
+        worth: 0.0,
+        severity,
+        changes: Vec::new(),
+        found,
+        advised: Some(advised.to_owned()),
+        why: why.to_owned(),
+    }
 }
 
 pub fn governor(seen: &SeenServer) -> WindowVerdict {
@@ -107,7 +114,7 @@ pub fn neighbours(seen: &SeenServer) -> WindowVerdict {
         (is_on && is_flash).then(|| WindowFinding {
             worth: 0.1 * seen.share(Bottleneck::PageFlush),
             severity: Severity::Info,
-            change: Some(("innodb_flush_neighbors", "0".to_owned())),
+            changes: vec![("innodb_flush_neighbors", "0".to_owned())],
             found: "dirty neighbours of a page are written with it, to a device that does not turn".to_owned(),
             advised: None,
             why: "It saves a disk's arm from moving; flash is only written more.".to_owned(),

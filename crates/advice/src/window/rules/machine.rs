@@ -3,26 +3,33 @@
 use super::super::{WindowFinding, WindowVerdict, share_words};
 use super::{MUCH, SeenServer, sized};
 use WindowVerdict::{Fine, Found, Unseen};
-use plimsoll_diagnosis::signals::SWAPPED;
 use plimsoll_model::advice::Severity;
 use plimsoll_model::diagnosis::Bottleneck;
 use plimsoll_model::number::binary_size;
 
+/// In which a pool is made smaller, bytes.
+const STEP: f64 = 1_048_576.0;
+/// A pool is not made smaller than this, bytes: it is the default of servers, and something else takes the memory.
+const LEAST_POOL: f64 = 134_217_728.0;
+
 /// The machine swaps, or tasks wait for memory.
 pub fn memory(seen: &SeenServer) -> WindowVerdict {
-    let Some(swapped) = seen.signals.host.swapped_bytes else { return Unseen("swapping of the machine") };
-    let share = seen.share(Bottleneck::Memory);
-    if swapped <= SWAPPED && share < MUCH {
+    let Some(swapped) = seen.signals.host.swapped_bytes.filter(|_| seen.is_here) else {
+        return Unseen("swapping of the server’s machine");
+    };
+    if !seen.swaps() && seen.share(Bottleneck::Memory) < MUCH {
         return Fine;
     }
-    let pool = seen.number("innodb_buffer_pool_size").filter(|_| seen.memory_left.is_some());
+    let smaller = |pool: f64| ((0.75 * pool / STEP).floor() * STEP).max(LEAST_POOL);
+    let pool = seen.number("innodb_buffer_pool_size");
+    let wanted = pool.map(smaller).filter(|wanted| pool.is_some_and(|pool| *wanted < pool));
     Found(WindowFinding {
         // Whatever else would be worth something: not on a machine that swaps.
         worth: 1.0,
         severity: Severity::Critical,
-        change: pool.map(|pool| ("innodb_buffer_pool_size", sized((pool * 0.75 / 1_048_576.0).floor() * 1_048_576.0))),
+        changes: wanted.map(|wanted| ("innodb_buffer_pool_size", sized(wanted))).into_iter().collect(),
         found: format!("{} a second were swapped; {}", binary_size(swapped), share_words(seen, Bottleneck::Memory)),
-        advised: None,
+        advised: wanted.is_none().then(|| "end what else takes memory on this machine, or give it more".to_owned()),
         why: "What is swapped costs more than what a larger pool saves.".to_owned(),
     })
 }
@@ -60,7 +67,7 @@ fn limited(seen: &SeenServer, bottleneck: Bottleneck, advised: &str, why: &str) 
     Found(WindowFinding {
         worth: seen.share(bottleneck),
         severity: Severity::Warn,
-        change: None,
+        changes: Vec::new(),
         found: share_words(seen, bottleneck),
         advised: Some(advised.to_owned()),
         why: why.to_owned(),
@@ -77,8 +84,19 @@ mod tests {
         let mut seen = healthy();
         seen.signals.host.swapped_bytes = Some(1e7);
         assert_eq!(change("mem.too-much", &seen), Some(("innodb_buffer_pool_size", "768M".to_owned())));
-        seen.memory_left = None;
-        assert_eq!(change("mem.too-much", &seen), None, "a server elsewhere does not swap here");
+        seen.is_here = false;
+        assert!(matches!(says("mem.too-much", &seen), Unseen(_)), "a server elsewhere does not swap here");
+    }
+
+    #[test]
+    fn a_small_pool_is_not_what_makes_a_machine_swap() {
+        let mut seen = healthy();
+        seen.signals.host.swapped_bytes = Some(1e7);
+        seen.settings.insert("innodb_buffer_pool_size".to_owned(), "167772160".to_owned());
+        assert_eq!(change("mem.too-much", &seen), Some(("innodb_buffer_pool_size", "128M".to_owned())));
+        seen.settings.insert("innodb_buffer_pool_size".to_owned(), "134217728".to_owned());
+        let Found(found) = says("mem.too-much", &seen) else { panic!() };
+        assert!(found.changes.is_empty() && found.advised.is_some_and(|advised| advised.contains("memory")));
     }
 
     #[test]
@@ -90,7 +108,7 @@ mod tests {
             ("cpu.bound", Bottleneck::Cpu),
         ] {
             let Found(found) = says(id, &limited_by(bottleneck)) else { panic!("{id}") };
-            assert!(found.change.is_none() && found.found.contains("70 %"), "{found:?}");
+            assert!(found.changes.is_empty() && found.found.contains("70 %"), "{found:?}");
             assert_eq!(says(id, &limited_by(Bottleneck::ReadIo)), Fine, "{id}");
         }
     }

@@ -79,6 +79,8 @@ pub const RULES: [WindowRule; 43] = [
 const WORTH: f64 = 0.05;
 /// From this share on, it is.
 const MUCH: f64 = 0.2;
+/// What no window shows, and what does.
+const RECOVERY: &str = "how long recovery takes (a plan with `recovery = true` measures it)";
 
 /// `512M`: bytes in the largest unit that divides them.
 fn sized(bytes: f64) -> String {
@@ -103,11 +105,16 @@ fn power_of_two(bytes: f64) -> f64 {
 
 /// A value that is larger by a factor, within what the server accepts and what is sensible; none if it is there already.
 fn larger(seen: &SeenServer, name: &str, factor: f64, most: f64) -> Option<String> {
+    grown(seen, name, |now| now * factor, most)
+}
+
+/// The same, where `next` says how much larger.
+fn grown(seen: &SeenServer, name: &str, next: impl FnOnce(f64) -> f64, most: f64) -> Option<String> {
     let now = seen.number(name)?;
     let facts = facts(name)?;
     let end = facts.accepts(seen.release)?.split_once("..").and_then(|(_, end)| number(end));
     let most = end.map_or(most, |end| end.min(most));
-    let next = (now * factor).min(most);
+    let next = next(now).min(most);
     let written = if facts.unit.as_deref() == Some("bytes") { sized(next) } else { format!("{next:.0}") };
     (next > now).then_some(written)
 }
@@ -115,7 +122,11 @@ fn larger(seen: &SeenServer, name: &str, factor: f64, most: f64) -> Option<Strin
 /// Something that runs out so many times a second, and the setting that gives more of it.
 struct RunsOut {
     setting: &'static str,
+    /// The setting that has to be as large, where there is one: the smaller of both counts.
+    bound_by: Option<&'static str>,
     factor: f64,
+    /// What it begins with if it is 0 now.
+    least: f64,
     /// The largest value that is sensible: one that is there is left alone.
     most: f64,
     /// So many a second are no reason yet.
@@ -135,14 +146,18 @@ impl RunsOut {
         found: impl FnOnce(f64) -> String,
     ) -> WindowVerdict {
         let Some(per_second) = per_second else { return WindowVerdict::Unseen(what) };
-        if per_second <= self.above {
+        // A machine that swaps has no memory to give.
+        if per_second <= self.above || seen.swaps() {
             return WindowVerdict::Fine;
         }
-        let Some(value) = larger(seen, self.setting, self.factor, self.most) else { return WindowVerdict::Fine };
+        let next = |now: f64| if now > 0.0 { now * self.factor } else { self.least };
+        let Some(value) = grown(seen, self.setting, next, self.most) else { return WindowVerdict::Fine };
+        let is_smaller = |bound: &&str| seen.number(bound).zip(number(&value)).is_some_and(|(bound, own)| bound < own);
+        let settings = [Some(self.setting), self.bound_by.filter(is_smaller)];
         WindowVerdict::Found(WindowFinding {
             worth: self.worth,
             severity: self.severity,
-            change: Some((self.setting, value)),
+            changes: settings.into_iter().flatten().map(|name| (name, value.clone())).collect(),
             found: found(per_second),
             advised: None,
             why: self.why.to_owned(),
@@ -185,6 +200,7 @@ pub(crate) mod fixtures {
         let mut seen = SeenServer {
             release: Release::parse("mysql-9.7").unwrap(),
             seconds: 30.0,
+            is_here: true,
             signals: plimsoll_diagnosis::signals::Signals::default(),
             shares: [(Bottleneck::Cpu, 0.02)].into(),
             limit: None,
@@ -363,10 +379,12 @@ pub(crate) mod fixtures {
             let mut seen = healthy();
             plant(&mut seen);
             let WindowVerdict::Found(found) = (rule.judge)(&seen) else { continue };
-            let Some((name, value)) = found.change else { continue };
-            assert!(facts(name).is_some(), "{id}: {name} is not known");
-            assert!(plimsoll_plan::knowledge::number::refusal(name, &value).is_none(), "{id}: {name} = {value}");
-            assert_ne!(seen.setting(name), Some(value.as_str()), "{id}: it is so already");
+            assert!(!found.changes.is_empty() || found.advised.is_some(), "{id}: there is nothing to do");
+            for (name, value) in found.changes {
+                assert!(facts(name).is_some(), "{id}: {name} is not known");
+                assert!(plimsoll_plan::knowledge::number::refusal(name, &value).is_none(), "{id}: {name} = {value}");
+                assert_ne!(seen.setting(name), Some(value.as_str()), "{id}: it is so already");
+            }
         }
     }
 
@@ -380,12 +398,17 @@ pub(crate) mod fixtures {
         (RULES.iter().find(|rule| rule.id == id).expect("a rule").judge)(seen)
     }
 
-    /// What it advises to change.
-    pub(crate) fn change(id: &str, seen: &SeenServer) -> Option<(&'static str, String)> {
+    /// What it advises to change, all of it.
+    pub(crate) fn changes(id: &str, seen: &SeenServer) -> Vec<(&'static str, String)> {
         match says(id, seen) {
-            WindowVerdict::Found(found) => found.change,
-            _ => None,
+            WindowVerdict::Found(found) => found.changes,
+            _ => Vec::new(),
         }
+    }
+
+    /// The setting that it is about.
+    pub(crate) fn change(id: &str, seen: &SeenServer) -> Option<(&'static str, String)> {
+        changes(id, seen).into_iter().next()
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! What the application needs, against what the server is and does.
 
 use super::super::{WindowFinding, WindowVerdict};
-use super::{SeenServer, redo_setting, sized};
+use super::{RECOVERY, SeenServer, redo_setting, sized};
 use WindowVerdict::{Fine, Found, Unseen};
 use plimsoll_model::advice::Severity;
 use plimsoll_model::number::short;
 
 /// A redo log is not made smaller than this for the sake of recovery, bytes.
 const LEAST_REDO: f64 = 67_108_864.0;
+const ISOLATION: &str = "transaction_isolation";
 
 /// Transactions take longer than they may.
 pub fn latency(seen: &SeenServer) -> WindowVerdict {
@@ -19,7 +20,7 @@ pub fn latency(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: 0.0,
         severity: Severity::Warn,
-        change: None,
+        changes: Vec::new(),
         found: format!("{} is needed, and it was {} ms", needed.text, short(measured)),
         advised: Some(
             "follow what limits, below, or offer it less: `find` in a plan searches for the load that meets it"
@@ -32,9 +33,7 @@ pub fn latency(seen: &SeenServer) -> WindowVerdict {
 /// Recovery from a crash takes longer than it may.
 pub fn recovery(seen: &SeenServer) -> WindowVerdict {
     let Some(needed) = seen.needs.recovery_seconds else { return Fine };
-    let Some(took) = seen.recovered_seconds else {
-        return Unseen("how long recovery takes (a plan with `recovery = true` measures it)");
-    };
+    let Some(took) = seen.recovered_seconds else { return Unseen(RECOVERY) };
     if took <= needed {
         return Fine;
     }
@@ -43,7 +42,7 @@ pub fn recovery(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: 0.0,
         severity: Severity::Warn,
-        change: half.map(|half| (name, sized(half))),
+        changes: half.map(|half| (name, sized(half))).into_iter().collect(),
         found: format!("recovery took {} s, and {} s are what there is", short(took), short(needed)),
         advised: half.is_none().then(|| "put the data on faster storage, or keep a replica to switch to".to_owned()),
         why: "All redo since the last checkpoint is applied before the first answer; a smaller log holds less."
@@ -63,7 +62,8 @@ pub fn replication(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: 0.0,
         severity: Severity::Critical,
-        change: Some(("log_bin", "ON".to_owned())),
+        // As an option, the log has a name and no ON.
+        changes: vec![("log_bin", "binlog".to_owned())],
         found: "replicas or recovery to a point in time are needed, and there is no binary log".to_owned(),
         advised: None,
         why: "What is not in it cannot be replicated, or restored after the last backup.".to_owned(),
@@ -73,16 +73,16 @@ pub fn replication(seen: &SeenServer) -> WindowVerdict {
 /// Transactions see something else than the application was written for.
 pub fn isolation(seen: &SeenServer) -> WindowVerdict {
     let Some(needed) = &seen.needs.isolation else { return Fine };
-    let name = ["transaction_isolation", "tx_isolation"].into_iter().find(|name| seen.setting(name).is_some());
-    let Some(name) = name else { return Unseen("the isolation level") };
-    let level = seen.setting(name).unwrap_or_default();
+    // Some servers have the variable under another name than the option, which has this one on all of them.
+    let level = [ISOLATION, "tx_isolation"].into_iter().find_map(|name| seen.setting(name));
+    let Some(level) = level else { return Unseen("the isolation level") };
     if level == needed {
         return Fine;
     }
     Found(WindowFinding {
         worth: 0.0,
         severity: Severity::Warn,
-        change: Some((name, needed.clone())),
+        changes: vec![(ISOLATION, needed.clone())],
         found: format!("{needed} is needed, and sessions begin with {level}"),
         advised: None,
         why: "Unless each session sets it, statements mean something else, and lock other rows.".to_owned(),
@@ -106,11 +106,21 @@ mod tests {
     }
 
     #[test]
-    fn a_level_has_the_name_that_the_server_gives_it() {
+    fn a_level_is_an_option_of_one_name_whatever_the_variable_is_called() {
         let mut seen = healthy();
         seen.needs = needs("isolation = \"READ-COMMITTED\"");
         seen.settings.remove("transaction_isolation");
         seen.settings.insert("tx_isolation".to_owned(), "REPEATABLE-READ".to_owned());
-        assert_eq!(change("needs.isolation", &seen), Some(("tx_isolation", "READ-COMMITTED".to_owned())));
+        assert_eq!(change("needs.isolation", &seen), Some(("transaction_isolation", "READ-COMMITTED".to_owned())));
+        seen.settings.insert("tx_isolation".to_owned(), "READ-COMMITTED".to_owned());
+        assert_eq!(says("needs.isolation", &seen), Fine);
+    }
+
+    #[test]
+    fn a_binary_log_is_advised_by_a_name() {
+        let mut seen = healthy();
+        seen.needs = needs("replication = true");
+        seen.settings.insert("log_bin".to_owned(), "OFF".to_owned());
+        assert_eq!(change("needs.replication", &seen), Some(("log_bin", "binlog".to_owned())), "ON is no file's name");
     }
 }

@@ -1,7 +1,7 @@
 //! Pages: those that have to be read, and those that have to be written before work can go on.
 
 use super::super::{WindowFinding, WindowVerdict, share_words};
-use super::{MUCH, RunsOut, SeenServer, WORTH, larger, power_of_two, redo_setting, sized};
+use super::{MUCH, RECOVERY, RunsOut, SeenServer, WORTH, larger, power_of_two, redo_setting, sized};
 use WindowVerdict::{Fine, Found, Unseen};
 use plimsoll_model::advice::Severity;
 use plimsoll_model::diagnosis::Bottleneck;
@@ -47,10 +47,16 @@ pub fn redo_small(seen: &SeenServer) -> WindowVerdict {
     if wanted <= capacity {
         return Fine;
     }
+    match (seen.needs.recovery_seconds, seen.recovered_seconds) {
+        (Some(_), None) => return Unseen(RECOVERY),
+        // A larger log would take even longer to recover from.
+        (Some(needed), Some(took)) if took > needed => return Fine,
+        _ => {}
+    }
     Found(WindowFinding {
         worth: share,
         severity: if share >= WORTH { Severity::Warn } else { Severity::Info },
-        change: Some((name, sized(wanted))),
+        changes: vec![(name, sized(wanted))],
         found: format!(
             "the age of the checkpoint reached {} of its maximum; {} of redo a second fill {} in {} s",
             whole_percent(age),
@@ -70,7 +76,7 @@ pub fn pool_small(seen: &SeenServer) -> WindowVerdict {
         return Unseen("pages that were read");
     }
     let share = seen.share(Bottleneck::ReadIo);
-    if share < WORTH {
+    if share < WORTH || seen.swaps() {
         return Fine;
     }
     let Some(left) = seen.memory_left else { return Unseen("memory of the server's machine") };
@@ -83,7 +89,7 @@ pub fn pool_small(seen: &SeenServer) -> WindowVerdict {
         return Found(WindowFinding {
             worth: share,
             severity,
-            change: None,
+            changes: Vec::new(),
             found: format!("{found}, and {} of memory are left", binary_size(left)),
             advised: Some("give the machine more memory, or statements indexes that read less".to_owned()),
             why: "Pages are read again because nothing keeps them.".to_owned(),
@@ -92,7 +98,7 @@ pub fn pool_small(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: share,
         severity,
-        change: Some(("innodb_buffer_pool_size", sized(wanted))),
+        changes: vec![("innodb_buffer_pool_size", sized(wanted))],
         found: format!("{found}, and {} of memory are left", binary_size(left)),
         advised: None,
         why: "Pages are read again because the pool does not keep them; half of what is left stays free.".to_owned(),
@@ -103,7 +109,9 @@ pub fn pool_small(seen: &SeenServer) -> WindowVerdict {
 pub fn wait_free(seen: &SeenServer) -> WindowVerdict {
     let free_pages = RunsOut {
         setting: "innodb_lru_scan_depth",
+        bound_by: None,
         factor: 2.0,
+        least: 0.0,
         most: MOST_SCAN,
         above: 0.0,
         severity: Severity::Warn,
@@ -126,7 +134,7 @@ pub fn furious(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: seen.share(Bottleneck::PageFlush),
         severity: Severity::Info,
-        change: Some(("innodb_io_capacity", value)),
+        changes: vec![("innodb_io_capacity", value)],
         found: format!(
             "seconds differ in the pages flushed by {} of their mean, and the age of the checkpoint reached {}",
             whole_percent(varies),
@@ -152,7 +160,7 @@ pub fn eager(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: 0.0,
         severity: Severity::Info,
-        change: Some(("innodb_io_capacity", format!("{:.0}", capacity / 2.0))),
+        changes: vec![("innodb_io_capacity", format!("{:.0}", capacity / 2.0))],
         found: format!(
             "{} pages a second are written while {} of the pool are dirty and the age of the checkpoint is at {}",
             short(written),
@@ -183,7 +191,7 @@ pub fn flush_method(seen: &SeenServer) -> WindowVerdict {
         // A larger pool does it better.
         worth: share / 2.0,
         severity: Severity::Info,
-        change: Some(("innodb_flush_method", value.to_owned())),
+        changes: vec![("innodb_flush_method", value.to_owned())],
         found: format!("{}; {} of memory are left", share_words(seen, Bottleneck::ReadIo), binary_size(left)),
         advised: None,
         why: why.to_owned(),
@@ -192,7 +200,7 @@ pub fn flush_method(seen: &SeenServer) -> WindowVerdict {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{change, healthy, limited_by, says};
+    use super::super::fixtures::{change, healthy, limited_by, needs, says};
     use super::*;
 
     #[test]
@@ -212,6 +220,19 @@ mod tests {
     }
 
     #[test]
+    fn a_redo_log_is_not_enlarged_where_recovery_takes_too_long_already() {
+        let mut seen = limited_by(Bottleneck::PageFlush);
+        (seen.signals.storage.checkpoint_age, seen.signals.storage.redo_written) = (Some(0.9), Some(3e6));
+        seen.needs = needs("recovery = \"2m\"");
+        assert!(matches!(says("redo.small", &seen), Found(_)), "recovery takes 3 s");
+        seen.recovered_seconds = Some(300.0);
+        assert_eq!(says("redo.small", &seen), Fine);
+        assert_eq!(change("needs.recovery", &seen), Some(("innodb_redo_log_capacity", "512M".to_owned())));
+        seen.recovered_seconds = None;
+        assert_eq!(says("redo.small", &seen), Unseen(RECOVERY));
+    }
+
+    #[test]
     fn a_pool_grows_within_the_memory_that_is_left() {
         let mut seen = limited_by(Bottleneck::ReadIo);
         assert_eq!(change("mem.pool-small", &seen), Some(("innodb_buffer_pool_size", "4G".to_owned())));
@@ -221,9 +242,12 @@ mod tests {
         assert_eq!(change("mem.pool-small", &seen), Some(("innodb_buffer_pool_size", "384M".to_owned())));
         seen.memory_left = Some(8e9);
         assert_eq!(change("mem.pool-small", &seen), Some(("innodb_buffer_pool_size", "1G".to_owned())));
+        seen.signals.host.swapped_bytes = Some(1e7);
+        assert_eq!(says("mem.pool-small", &seen), Fine, "a machine that swaps has no memory for it");
+        seen.signals.host.swapped_bytes = Some(0.0);
         seen.memory_left = Some(1e7);
         let Found(found) = says("mem.pool-small", &seen) else { panic!() };
-        assert_eq!(found.change, None, "there is none left");
+        assert!(found.changes.is_empty(), "there is none left");
         seen.memory_left = None;
         assert!(matches!(says("mem.pool-small", &seen), Unseen(_)), "of a server elsewhere it is not known");
     }

@@ -28,7 +28,7 @@ fn try_out(seen: &SeenServer, limit: Bottleneck, name: &'static str, value: &str
         worth: LITTLE,
         severity: Severity::Info,
         found: format!("{}; {name} = {now}", share_words(seen, limit)),
-        change: Some((name, value.to_owned())),
+        changes: vec![(name, value.to_owned())],
         advised: None,
         why: why.to_owned(),
     })
@@ -56,7 +56,9 @@ pub fn instruments(seen: &SeenServer) -> WindowVerdict {
 }
 
 pub fn log_writers(seen: &SeenServer) -> WindowVerdict {
-    let Some(cpus) = seen.signals.host.cpus else { return WindowVerdict::Unseen("CPUs of the server’s machine") };
+    let Some(cpus) = seen.signals.host.cpus.filter(|_| seen.is_here) else {
+        return WindowVerdict::Unseen("CPUs of the server’s machine");
+    };
     let name = "innodb_log_writer_threads";
     match () {
         () if cpus <= FEW_CPUS => {
@@ -81,7 +83,7 @@ pub fn crowd(seen: &SeenServer) -> WindowVerdict {
         _ => Found(WindowFinding {
             worth: LITTLE,
             severity: Severity::Info,
-            change: None,
+            changes: Vec::new(),
             found: share_words(seen, limit),
             advised: Some("let the application keep a pool of fewer connections".to_owned()),
             why,
@@ -100,7 +102,7 @@ pub fn query_cache(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: LITTLE,
         severity: Severity::Warn,
-        change: Some(("query_cache_type", "OFF".to_owned())),
+        changes: vec![("query_cache_type", "OFF".to_owned())],
         found: format!("the query cache is on, and {commits:.0} statements a second change rows"),
         advised: None,
         why: "Each change empties it of a table, and all statements wait for its latch.".to_owned(),
@@ -117,7 +119,7 @@ pub fn doublewrite(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: share,
         severity: Severity::Warn,
-        change: Some(("innodb_doublewrite", "OFF".to_owned())),
+        changes: vec![("innodb_doublewrite", "OFF".to_owned())],
         found: share_words(seen, Bottleneck::PageFlush),
         advised: None,
         why: "Every page is written twice; torn pages were said to be acceptable.".to_owned(),
@@ -137,6 +139,14 @@ mod tests {
         assert_eq!(change("cpu.ahi", &seen), Some(("innodb_adaptive_hash_index", "OFF".to_owned())));
         seen.limit = Some(Bottleneck::CommitSync);
         assert_eq!(says("cpu.ahi", &seen), Fine);
+    }
+
+    #[test]
+    fn the_cpus_that_count_are_those_of_the_servers_machine() {
+        let mut seen = limited_by(Bottleneck::Cpu);
+        assert_eq!(change("redo.writer-threads", &seen), Some(("innodb_log_writer_threads", "OFF".to_owned())));
+        seen.is_here = false;
+        assert!(matches!(says("redo.writer-threads", &seen), WindowVerdict::Unseen(_)));
     }
 
     #[test]

@@ -11,6 +11,8 @@ use plimsoll_model::number::short;
 /// Threads made in a second from which on keeping them is worth it.
 const MANY_THREADS: f64 = 1.0;
 const MOST_THREADS: f64 = 1024.0;
+/// Threads that are kept where none were.
+const LEAST_THREADS: f64 = 16.0;
 /// Share of the connections from which on the next ones may be refused.
 const NEARLY: f64 = 0.85;
 const MOST_CONNECTIONS: f64 = 10_000.0;
@@ -30,7 +32,7 @@ pub fn limit(seen: &SeenServer) -> WindowVerdict {
     Found(WindowFinding {
         worth: share,
         severity: Severity::Warn,
-        change: Some(change),
+        changes: vec![change],
         found: format!("{}; {} = {}", share_words(seen, Bottleneck::Threads), limit.setting, short(limit.threads)),
         advised: None,
         why: "Statements wait to be let in while CPUs and storage could do more.".to_owned(),
@@ -47,14 +49,15 @@ pub fn connections(seen: &SeenServer) -> WindowVerdict {
     }
     let running = seen.signals.server.threads_running.unwrap_or(connected);
     let are_idle = running < connected / 4.0;
+    // Each takes memory, even if it does nothing.
+    let have_room = are_idle && !seen.swaps();
+    let more = larger(seen, "max_connections", 1.5, MOST_CONNECTIONS).filter(|_| have_room);
     Found(WindowFinding {
         worth: 0.0,
         severity: Severity::Warn,
-        change: larger(seen, "max_connections", 1.5, MOST_CONNECTIONS)
-            .filter(|_| are_idle)
-            .map(|most| ("max_connections", most)),
         found: format!("{} of {} connections are taken, {} at work", short(connected), short(most), short(running)),
-        advised: (!are_idle).then(|| "let the application keep a pool of fewer connections".to_owned()),
+        advised: more.is_none().then(|| "let the application keep a pool of fewer connections".to_owned()),
+        changes: more.map(|more| ("max_connections", more)).into_iter().collect(),
         why: match are_idle {
             true => "The next clients are refused; most of those that are there do nothing.".to_owned(),
             false => {
@@ -68,7 +71,9 @@ pub fn connections(seen: &SeenServer) -> WindowVerdict {
 pub fn created(seen: &SeenServer) -> WindowVerdict {
     let threads = RunsOut {
         setting: "thread_cache_size",
+        bound_by: None,
         factor: 4.0,
+        least: LEAST_THREADS,
         most: MOST_THREADS,
         above: MANY_THREADS,
         severity: Severity::Info,
@@ -84,7 +89,9 @@ pub fn table_cache(seen: &SeenServer) -> WindowVerdict {
     let closed = seen.counted.table_cache_overflows;
     let tables = RunsOut {
         setting: "table_open_cache",
+        bound_by: None,
         factor: 2.0,
+        least: 0.0,
         most: MOST_TABLES,
         above: 0.0,
         severity: Severity::Warn,
@@ -122,5 +129,18 @@ mod tests {
         assert_eq!(change("tc.overflow", &seen), Some(("table_open_cache", "8000".to_owned())));
         seen.settings.insert("table_open_cache".to_owned(), "20000".to_owned());
         assert_eq!(says("tc.overflow", &seen), Fine);
+        seen.settings.insert("thread_cache_size".to_owned(), "0".to_owned());
+        assert_eq!(change("conc.threads-created", &seen), Some(("thread_cache_size", "16".to_owned())));
+    }
+
+    #[test]
+    fn more_connections_need_memory_and_a_reason() {
+        let mut seen = healthy();
+        seen.counted.connected = Some(140.0);
+        seen.settings.insert("max_connections".to_owned(), "160".to_owned());
+        assert_eq!(change("conc.max-used", &seen), Some(("max_connections", "240".to_owned())));
+        seen.signals.host.swapped_bytes = Some(1e7);
+        let Found(found) = says("conc.max-used", &seen) else { panic!() };
+        assert!(found.changes.is_empty() && found.advised.is_some(), "a machine that swaps has no memory for them");
     }
 }

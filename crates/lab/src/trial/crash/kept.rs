@@ -16,6 +16,14 @@ pub struct KeptData {
     directory: Option<PathBuf>,
 }
 
+/// What a server has on each path of its layout: its data, and what else is there.
+pub(super) fn directories(setup: &ServerSetup) -> Vec<PathBuf> {
+    let apart = setup.directories.apart.iter().map(|(_, directory)| directory);
+    let all = std::iter::once(&setup.directories.data).chain(apart);
+    let of_it = all.flat_map(|of| [of.directory().data(), of.directory().parts()]);
+    of_it.filter(|directory| directory.is_dir()).collect()
+}
+
 impl KeptData {
     /// Copies what a server has on each path of its layout, the data's first: below `1`, `2` and so on.
     ///

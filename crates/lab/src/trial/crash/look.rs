@@ -1,15 +1,17 @@
 //! What is there once a server answers again after a fault.
 
-use super::reckoning::{Reckoning, acknowledged, entries, of_entries, of_findings};
+use super::reckoning::{acknowledged, entries, of_entries, of_findings};
 use crate::adapter::WorkloadAdapter;
 use crate::error::LabError;
 use crate::load_point::Outcome;
-use crate::trial::{UnderWay, is_interrupt};
+use crate::trial::{UnderWay, is_interrupt, limits};
 use plimsoll_data::check::{self, CONNECTIONS};
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::{LoggedCommit, Workload};
 use plimsoll_model::crash::CrashOutcome;
+use plimsoll_model::samples::Phase;
 use plimsoll_plan::RunPlan;
+use plimsoll_watch::Watcher;
 use plimsoll_wire::text::identifier;
 use plimsoll_workloads::chosen::ChosenWorkload;
 
@@ -40,7 +42,8 @@ impl<W: Workload> AfterFault<'_, W> {
     ) -> Result<bool, LabError> {
         match self.look_at_all(now, target, outcome, found) {
             Ok(()) => Ok(true),
-            Err(error) if is_interrupt(&error) => Err(error),
+            // A server that we ended ourselves, since it took too long, says nothing.
+            Err(error) if is_interrupt(&error) || now.watch.interrupted() => Err(error),
             Err(error) => {
                 found.broken.push(error.to_string());
                 Ok(false)
@@ -55,15 +58,22 @@ impl<W: Workload> AfterFault<'_, W> {
         outcome: &mut Outcome,
         found: &mut CrashOutcome,
     ) -> Result<(), LabError> {
+        let limit = limits::of(&now.plan.trials, Phase::Recover);
+        target.control.set_limit(limit);
+        target.control.set_answer_limit(limit);
         (self.adapter.after)(target, outcome)?;
         found.corrupt.extend(self.damaged_tables(target)?);
         let findings = check::findings(target, self.chosen, CONNECTIONS, &mut now.watch)?;
-        let Reckoning { acknowledged, lost, first_lost_ns, unacknowledged } = match self.chosen {
+        let reckoning = match self.chosen {
             ChosenWorkload::Ledger(_) => of_entries(self.told, &entries(target)?),
-            _ => of_findings(acknowledged(self.chosen, &outcome.counted, self.told), self.told, &findings),
+            _ => {
+                found.hidden = outcome.counted.unknown;
+                of_findings(acknowledged(self.chosen, &outcome.counted, self.told), self.told, &findings)
+            }
         };
-        (found.acknowledged, found.lost, found.unacknowledged) = (acknowledged, Some(lost), unacknowledged);
-        found.lost_seconds = first_lost_ns.map(|first| self.struck_ns.saturating_sub(first) as f64 / 1e9);
+        (found.acknowledged, found.lost) = (reckoning.acknowledged, Some(reckoning.lost));
+        found.unacknowledged = reckoning.unacknowledged;
+        found.lost_seconds = reckoning.lost_ns.map(|times| times.seconds_until(self.struck_ns));
         // That something is missing is counted; only what else does not hold is damage.
         let broken = findings.into_iter().filter(|finding| !finding.holds && finding.missing.is_none());
         found.broken = broken.map(|of| format!("{}: {}", of.name, of.found.unwrap_or_default())).collect();

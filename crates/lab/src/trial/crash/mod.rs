@@ -37,7 +37,8 @@ use plimsoll_plan::RunPlan;
 use plimsoll_plan::lab::PlannedFault;
 use plimsoll_plan::plan::Measure;
 use plimsoll_server::snapshot::tree;
-use reckoning::acknowledged;
+use plimsoll_watch::Watcher;
+use reckoning::{acknowledged, can_tell};
 pub use replica::{Replica, make_primary};
 use std::fs::{self, File};
 use std::path::Path;
@@ -50,7 +51,7 @@ use strike::{Saboteur, Strike, make_room};
 /// A load whose fault does not come ends after this time more, seconds.
 const TOO_LONG: f64 = 60.0;
 /// The same of one under which data are copied.
-const TOO_LONG_A_COPY: f64 = 3600.0;
+const TOO_LONG_A_COPY: f64 = 1800.0;
 
 /// Does the load, the fault and the recovery, and notes what they came to.
 ///
@@ -64,12 +65,12 @@ pub fn crash<W: Workload>(now: &mut UnderWay, under: Crash<W>, fault: PlannedFau
     let plan = RunPlan { warmup_seconds: 0.0, measure: Measure::Seconds(seconds), rounds: 1, ..plan.clone() };
     let victim = target.server.as_ref().and_then(Victim::of);
     let victim = victim.ok_or_else(|| environment("the server ended before its load began"))?;
-    let lane = setup.directories.lane.as_ref();
+    can_tell(target, chosen)?;
     prepare(now, setup, fault.kind)?;
     let log = Arc::new(CommitLog::new(commit_file(now.writer.directory())?));
     let (is_over, is_done) = (AtomicBool::new(false), AtomicBool::new(false));
     let circumstances = Circumstances { commits: Some(&log), ..now.circumstances(Some(Phase::Recover)) };
-    let point = now.trial.point;
+    let (point, lane) = (now.trial.point, setup.directories.lane.as_ref());
     let (replica, backup, endpoint) = (now.replica.as_ref(), now.backup.as_ref(), target.endpoint.clone());
     let (loaded, struck) = thread::scope(|scope| {
         let (log, is_over, is_done) = (&log, &is_over, &is_done);
@@ -171,6 +172,7 @@ fn begun(fault: PlannedFault, strike: &Strike, acknowledged: u64) -> CrashOutcom
         lost: None,
         lost_seconds: None,
         unacknowledged: None,
+        hidden: 0,
         full_seconds: None,
         unflushed: strike.unflushed,
         replica: strike.replica,
@@ -198,6 +200,10 @@ fn bury(now: &mut UnderWay, target: &mut OpenTarget, fault: FaultKind) -> Result
 /// A server that did not survive what came after its recovery is an outcome as well, and not stopped in order.
 fn ended_by_itself(now: &mut UnderWay, target: &mut OpenTarget, found: &mut CrashOutcome) -> Result<(), LabError> {
     let Some(words) = target.epitaph() else { return Ok(()) };
+    if now.watch.interrupted() {
+        // It was ended, since it took too long.
+        return Err(LabError::Interrupted);
+    }
     now.watch.watchdog.guard(None);
     if let Some(server) = target.server.take() {
         server.bury()?;
@@ -340,12 +346,15 @@ impl UnderWay<'_> {
         if !matches!(found.end, CrashEnd::FileSystem(_)) {
             // Where a replica took over, or a copy was made, their data are what there is.
             let other = self.replica.as_ref().map(Replica::data).or(self.backup.as_ref().map(Backup::data));
-            match pages::wrong(setup.build, &other.unwrap_or_else(|| setup.directories.data.data()))? {
-                PageFindings::Checked(files) => {
-                    found.is_torn = !files.is_empty();
-                    found.corrupt.extend(files);
-                }
-                PageFindings::NotChecked(why) => self.caveat(pages::not_checked(&why)),
+            let own = || kept::directories(setup);
+            let mut looked = PageFindings::default();
+            for directory in other.map_or_else(own, |other| vec![other]) {
+                pages::look_at(setup.build, &directory, &mut looked);
+            }
+            found.is_torn = !looked.wrong.is_empty();
+            found.corrupt.extend(looked.wrong);
+            if !looked.not_checked.is_empty() {
+                self.caveat(pages::not_checked(&looked.not_checked));
             }
         }
         if let CrashEnd::NotStarted(why) = &found.end {

@@ -2,42 +2,84 @@
 
 use crate::error::LabError;
 use crate::load_point::Counted;
+use plimsoll_data::dataset;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::LoggedCommit;
 use plimsoll_model::summary::InvariantFinding;
 use plimsoll_workloads::chosen::ChosenWorkload;
 use plimsoll_workloads::ledger::{check, tx};
+use plimsoll_workloads::tpcc::check::{CLIENT_DELIVERIES, ORDERS_PER_DELIVERY};
 use plimsoll_workloads::tpcc::statements::TransactionKind;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Transactions of order entry whose commits the checks compare with what is there.
+const COMPARED: [TransactionKind; 4] =
+    [TransactionKind::NewOrder, TransactionKind::Payment, TransactionKind::Delivery, TransactionKind::DeferredDelivery];
+
+/// Refuses data of order entry that do not show what is missing of them.
+///
+/// # Errors
+/// [`LabError::Environment`] for those, and if the server cannot be asked.
+pub(super) fn can_tell(target: &mut OpenTarget, chosen: &ChosenWorkload) -> Result<(), LabError> {
+    let ChosenWorkload::OrderEntry(parameters) = chosen else { return Ok(()) };
+    let why = match dataset::marker(&mut target.control, chosen.family())? {
+        None => "they were not loaded by Plimsoll",
+        Some(_) if parameters.purge => "--purge deletes them",
+        Some(_) => return Ok(()),
+    };
+    Err(LabError::Environment(format!("what clients committed cannot be told from these data: {why}")))
+}
 
 /// What the data say of the commits that clients were told of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reckoning {
     pub acknowledged: u64,
     pub lost: u64,
-    /// When the first client was told of one that is lost, as the log has it, nanoseconds.
-    pub first_lost_ns: Option<u64>,
+    pub lost_ns: Option<LostTimes>,
     /// Commits that are there and that nobody was told of; none where they are not counted.
     pub unacknowledged: Option<u64>,
+}
+
+/// When clients were told of what is lost, as the log has it, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LostTimes {
+    pub first: u64,
+    pub last: u64,
+}
+
+impl LostTimes {
+    /// From the first to the fault, or to the last that was told after it: a server may go on for a while.
+    pub fn seconds_until(self, struck_ns: u64) -> f64 {
+        self.last.max(struck_ns).saturating_sub(self.first) as f64 / 1e9
+    }
+
+    fn of<'c>(lost: impl Iterator<Item = &'c LoggedCommit>) -> Option<LostTimes> {
+        lost.map(|commit| LostTimes { first: commit.t_ns, last: commit.t_ns })
+            .reduce(|a, b| LostTimes { first: a.first.min(b.first), last: a.last.max(b.last) })
+    }
 }
 
 /// Commits of which clients were told and that can be found again.
 pub(super) fn acknowledged(chosen: &ChosenWorkload, counted: &Counted, told: &[LoggedCommit]) -> u64 {
     match chosen {
         ChosenWorkload::Ledger(_) => told.len() as u64,
-        _ => [TransactionKind::NewOrder, TransactionKind::Payment]
-            .map(|kind| counted.committed(kind.name()))
-            .iter()
-            .sum(),
+        _ => COMPARED.map(|kind| counted.committed(kind.name())).iter().sum(),
     }
 }
 
 /// What is missing of `acknowledged` commits as the checks found it, where commits cannot be told apart.
 pub(super) fn of_findings(acknowledged: u64, told: &[LoggedCommit], findings: &[InvariantFinding]) -> Reckoning {
-    let lost: u64 = findings.iter().filter_map(|finding| finding.missing).sum();
-    // Which of them are lost is not known; a server loses the last.
-    let first = told.get(told.len().saturating_sub(lost as usize)).filter(|_| lost > 0);
-    Reckoning { acknowledged, lost, first_lost_ns: first.map(|commit| commit.t_ns), unacknowledged: None }
+    // Of a delivery its orders are counted.
+    let commits = |finding: &InvariantFinding| match finding.name == CLIENT_DELIVERIES {
+        true => Some(finding.missing?.div_ceil(ORDERS_PER_DELIVERY)),
+        false => finding.missing,
+    };
+    let lost: u64 = findings.iter().filter_map(commits).sum();
+    // Which of them are lost is not known; a server loses the last. The log has commits of other kinds too.
+    let share = lost as f64 / acknowledged.max(1) as f64;
+    let last = (share * told.len() as f64).ceil() as usize;
+    let lost_ns = LostTimes::of(told.iter().skip(told.len().saturating_sub(last)));
+    Reckoning { acknowledged, lost, lost_ns, unacknowledged: None }
 }
 
 /// The numbers of all entries, by client.
@@ -69,7 +111,7 @@ pub(super) fn of_entries(told: &[LoggedCommit], entries: &Entries) -> Reckoning 
     Reckoning {
         acknowledged,
         lost: lost.len() as u64,
-        first_lost_ns: lost.iter().map(|commit| commit.t_ns).min(),
+        lost_ns: LostTimes::of(lost.iter().copied()),
         unacknowledged: Some(present.saturating_sub(acknowledged - lost.len() as u64)),
     }
 }
@@ -92,7 +134,31 @@ mod tests {
         // One too many does not hide one that is missing.
         let some = Entries::from(entries([(1, vec![1, 2, 3, 4]), (2, vec![1])]));
         let found = of_entries(&told, &some);
-        assert_eq!((found.lost, found.first_lost_ns, found.unacknowledged), (1, Some(30), Some(2)));
-        assert_eq!(of_entries(&told, &Entries::new()).first_lost_ns, Some(10));
+        assert_eq!((found.lost, found.unacknowledged), (1, Some(2)));
+        assert_eq!(found.lost_ns, Some(LostTimes { first: 30, last: 30 }));
+        assert_eq!(of_entries(&told, &Entries::new()).lost_ns, Some(LostTimes { first: 10, last: 30 }));
+    }
+
+    #[test]
+    fn what_is_lost_after_the_fault_counts() {
+        let times = LostTimes { first: 2_000_000_000, last: 5_000_000_000 };
+        assert_eq!((times.seconds_until(4_000_000_000), times.seconds_until(6_000_000_000)), (3.0, 4.0));
+    }
+
+    #[test]
+    fn a_delivery_is_one_commit() {
+        let told: Vec<LoggedCommit> =
+            (0..20).map(|number| LoggedCommit { connection: 0, number, t_ns: number }).collect();
+        let missing = |name: &str, missing| InvariantFinding {
+            name: name.to_owned(),
+            holds: false,
+            found: None,
+            skipped: None,
+            missing: Some(missing),
+        };
+        let found = of_findings(10, &told, &[missing("new orders", 1), missing(CLIENT_DELIVERIES, 11)]);
+        // 3 of 10 commits, so 6 of the 20 that the log has.
+        assert_eq!((found.lost, found.lost_ns), (3, Some(LostTimes { first: 14, last: 19 })));
+        assert_eq!(of_findings(10, &told, &[]).lost_ns, None);
     }
 }

@@ -221,8 +221,8 @@ impl Check<'_> {
         if trials.switchback.is_some() {
             return problem("trials.switchback", "each fault needs a server of its own; leave switchback out".into());
         }
-        if !trials.restore.copies() {
-            let problem_text = "each fault needs the same data; accepted are the copies of restore".to_owned();
+        if !trials.restore.copies_for_each() {
+            let problem_text = "each fault needs the same data; accepted is restore = \"snapshot\"".to_owned();
             return problem("trials.restore", problem_text);
         }
         for variant in variants {
@@ -273,8 +273,8 @@ impl Check<'_> {
                 "trials.rounds",
                 "a search decides itself how often something is measured; leave rounds and switchback out",
             )
-        } else if !trials.restore.copies() {
-            ("trials.restore", "each trial needs the same data; accepted are the copies of restore")
+        } else if !trials.restore.copies_for_each() {
+            ("trials.restore", "each trial needs the same data; accepted is restore = \"snapshot\"")
         } else if rules.objective == TuneObjective::LoadLine && rules.keep.is_none() {
             ("tune.objective", "the load line is the rate at which a limit holds; give keep, such as p99 < 20ms")
         } else if rules.line_within().is_some() && load.points[0].rate.is_some() {

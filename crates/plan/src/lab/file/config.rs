@@ -87,7 +87,9 @@ fn of_file(value: &DocumentValue, files: &Files<'_>) -> Result<Vec<Setting>, Pla
 pub(super) fn typed(table: &DocumentValue) -> Result<Vec<Setting>, PlanError> {
     let mut settings: Vec<Setting> = Vec::new();
     for (key, value) in table.entries()? {
-        let (name, text) = variable(key, &value.scalar(["OFF", "ON"])?);
+        // Of what stands behind a switch, servers look at 0 alone.
+        let words = if is_switch(key) { ["0", "1"] } else { ["OFF", "ON"] };
+        let (name, text) = variable(key, &value.scalar(words)?);
         check(key, &name, &text, value)?;
         if let Some(accepted) = number::refusal(&name, &text) {
             return Err(value.refuse(accepted));
@@ -141,6 +143,12 @@ pub(super) fn check(key: &str, name: &str, text: &str, value: &DocumentValue) ->
         Standing::NotOurs { remark } => Err(value.problem(format!("leave it out: {remark}"))),
         _ => Ok(()),
     }
+}
+
+/// Whether it is the name of a setting with `skip_`, `disable_` or `enable_` before it.
+fn is_switch(key: &str) -> bool {
+    let name = knowledge::normal(key);
+    knowledge::unswitched(&name, "").0 != name
 }
 
 /// The variable behind an option, and its value: `skip-log-bin` is `log_bin` = `OFF`.

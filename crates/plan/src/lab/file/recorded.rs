@@ -96,7 +96,9 @@ fn of_crash(rules: &CrashRules, at: &Where) -> Result<(), PlanError> {
     let fields = [("faults", Kind::List(faults)), ("trials", Kind::Integer((*trials).into()))];
     let fields = fields.map(|(name, kind)| (name.to_owned(), value(name, kind)));
     crash::rules(&DocumentValue { name: "crash".to_owned(), at: at.clone(), kind: Kind::Table(fields.into()) })?;
-    in_range("crash.load", at, *load_seconds, f64::MIN_POSITIVE)?;
+    if !(f64::MIN_POSITIVE..=crash::LONGEST_LOAD_SECONDS).contains(load_seconds) {
+        return Err(text("crash.load", at, &load_seconds.to_string()).refuse("a duration of at most 20m"));
+    }
     again.map_or(Ok(()), |fault| in_range("crash.again.after_seconds", at, fault.after_seconds, 0.0))
 }
 

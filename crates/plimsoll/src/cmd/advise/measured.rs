@@ -63,7 +63,7 @@ pub fn run(args: &AdviseArgs, workload: &str, asked_for: &SeenContext) -> anyhow
         code = ENVIRONMENT;
     }
     let mut told = conclude(advice, lab.measured, together.as_ref());
-    let lines = left_out.iter().filter_map(|finding| finding.line.as_deref());
+    let lines = left_out.iter().filter_map(|finding| finding.change_words());
     told.unseen.extend(lines.map(|line| format!("{line} was not tried: a longer --measure would")));
     told.looked_at.extend(lab.recordings.iter().map(|path| format!("recording {}", path.display())));
     Ok((told, code))
@@ -182,7 +182,7 @@ impl<'a> AdviceLab<'a> {
             return Ok(None);
         };
         all.truncate(taken);
-        let lines: Vec<&str> = all.iter().filter_map(|finding| finding.line.as_deref()).collect();
+        let lines: Vec<String> = all.iter().filter_map(|finding| finding.change_words()).collect();
         let what = format!("trying {}", lines.join(", then "));
         let rungs = all.iter().map(rung).collect();
         let (finished, _) = self.execute(DraftAsks::Ladder { rungs, most_rounds }, &what)?;

@@ -177,7 +177,8 @@ impl Walk {
         self.ask(&CONFIG)?;
         let Some(file) = self.answer("config").map(str::to_owned) else { return Ok(()) };
         let release = self.release()?;
-        self.once(AdviceStep::Install, &["advise", "--config-file", &file, "--for", &release])
+        let needs = self.directory.join(NEEDS).display().to_string();
+        self.once(AdviceStep::Install, &["advise", "--config-file", &file, "--for", &release, "--needs", &needs])
     }
 
     fn storage(&mut self) -> Result<(), Stop> {
@@ -253,12 +254,11 @@ impl Walk {
         words
     }
 
-    /// `mysql-9.7`, of the server that was chosen.
+    /// That of the server that was chosen.
     fn release(&self) -> Result<String, Stop> {
         let selector = self.answer("server").unwrap_or("auto").parse::<Selector>()?;
         let build = find(&selector)?;
-        let Release { flavour, version: (major, minor, _) } = Release::of(build.flavour, &build.version);
-        Ok(format!("{flavour}-{major}.{minor}"))
+        Ok(release_name(Release::of(build.flavour, &build.version)))
     }
 
     /// Asks until there is an answer that can be taken, unless it was answered before.
@@ -333,6 +333,11 @@ fn code(status: Option<i32>) -> u8 {
     status.and_then(|code| u8::try_from(code).ok()).unwrap_or(ENVIRONMENT)
 }
 
+/// `mariadb-10.11.6`: without its patch level, a release is the latest of its series.
+fn release_name(Release { flavour, version: (major, minor, patch) }: Release) -> String {
+    format!("{flavour}-{major}.{minor}.{patch}")
+}
+
 /// A line of `[needs]`: true and false have no quotes.
 fn need_line(key: &str, answer: &str) -> String {
     match answer {
@@ -375,4 +380,17 @@ fn no_choice(_: &str, answer: &str) -> Option<String> {
 
 fn no_duration(_: &str, answer: &str) -> Option<String> {
     quantity::duration(answer).err().map(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::Flavour;
+
+    #[test]
+    fn a_server_is_judged_as_what_it_is_and_not_as_the_newest_of_its_series() {
+        let release = Release::of(Flavour::MariaDb, "10.11.6-MariaDB-0+deb12u1");
+        assert_eq!(release_name(release), "mariadb-10.11.6");
+        assert_eq!(Release::parse(&release_name(release)).expect("a release"), release);
+    }
 }

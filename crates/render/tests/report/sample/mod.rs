@@ -277,6 +277,7 @@ fn trial(load: &(usize, f64, f64, f64, f64)) -> Trial {
         phases: Vec::new(),
         restored: None,
         recovery_seconds: None,
+        crash: None,
         verifications: Vec::new(),
         settings: settings(),
         durability: Default::default(),

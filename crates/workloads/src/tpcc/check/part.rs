@@ -12,7 +12,7 @@ const LOADED_DELIVERED: u64 = 2100;
 /// History rows of a warehouse at load.
 const LOADED_PAYMENTS: u64 = 30_000;
 /// A delivery has at most one order per district.
-const ORDERS_PER_DELIVERY: u64 = 10;
+pub const ORDERS_PER_DELIVERY: u64 = 10;
 
 pub const CONDITIONS: [&str; 12] = [
     "condition 1: w_ytd is the sum of d_ytd",
@@ -37,7 +37,7 @@ const FIXED_ROWS: &str = "rows that no transaction adds or removes";
 const LOADED_ROWS: &str = "rows of a load";
 const CLIENT_ORDERS: &str = "new orders are those that clients committed";
 pub const CLIENT_PAYMENTS: &str = "payments are those that clients committed";
-const CLIENT_DELIVERIES: &str = "delivered orders are those that clients committed";
+pub const CLIENT_DELIVERIES: &str = "delivered orders are those that clients committed";
 
 /// Some warehouses of a table set.
 pub struct WarehouseRange<'a> {
