@@ -16,7 +16,7 @@ const START_IN: Duration = Duration::from_secs(2);
 /// All have to have accepted it by then.
 const ACCEPTED: Duration = Duration::from_millis(1500);
 /// For so long our clock may have stood still, with our machine, while agents went on.
-const ASLEEP: Duration = Duration::from_secs(60);
+const ASLEEP: Duration = Duration::from_secs(600);
 /// Clocks of machines run differently, by far less than one part in so many.
 const DRIFT: u32 = 100;
 
@@ -135,7 +135,7 @@ mod tests {
         let honest = day + day / 10_000 + Duration::from_secs(1);
         let latest = |since| Duration::from_nanos(latest_ns_after(since));
         assert!(honest < latest(day) && Duration::from_secs(1) < latest(Duration::ZERO));
-        assert!(latest(Duration::ZERO) < Duration::from_secs(120), "{:?}", latest(Duration::ZERO));
+        assert!(latest(Duration::ZERO) < day / 100, "{:?}", latest(Duration::ZERO));
         assert!(latest(day) < day * 2);
     }
 }
