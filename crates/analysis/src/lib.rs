@@ -6,6 +6,7 @@
 
 pub mod advice;
 mod asked;
+mod caveats;
 mod circumstances;
 pub mod compare;
 mod environment;

@@ -3,7 +3,7 @@
 use crate::AnalysisError;
 use crate::circumstances::circumstances;
 use crate::repeat::ParametersOf;
-use crate::{asked, environment, missing, plan, published, repeat, run, scaling, storage, trial};
+use crate::{asked, caveats, environment, missing, plan, published, repeat, run, scaling, storage, trial};
 use plimsoll_plan::lab::MOST_TRIALS;
 use plimsoll_plan::{LabPlan, Plan};
 use plimsoll_record::RecordError;
@@ -59,6 +59,7 @@ pub fn recorded(view: &RecordingView, generated: &str, parameters_of: Parameters
         how_to_repeat: found.how_to_repeat,
         generated: generated.to_owned(),
     };
+    let recorded = caveats::with_those_of_trials(recorded);
     Ok(match &view.manifest.plan {
         Plan::Lab(_) => with_latencies(recorded, view),
         _ => recorded,

@@ -108,7 +108,7 @@ pub(super) fn trial(view: &TrialView, point: Option<Point>, end: TrialEnd) -> Tr
         round: view.facts.round,
         status,
         why,
-        caveats: outcome.iter().flat_map(|outcome| &outcome.caveats).cloned().chain(found).collect(),
+        caveats: found,
         latency: None,
         point,
         io: view.io.clone().map(Box::new),

@@ -176,5 +176,26 @@ fn what_may_be_carried_over_has_no_verdict_in_either() {
     assert!(lab.headline.starts_with("No verdict on other against base (+"), "{}", lab.headline);
     assert!(lab.headline.contains(MAY_BE_CARRIED_OVER), "{}", lab.headline);
     let stopping = lab.comparisons[0].stopping.as_ref().expect("rounds end by themselves");
+    assert_eq!(compared.switchback, stopping.switchback, "what a gate has to know");
     assert_eq!((stopping.decided, stopping.rounds_needed), (false, None), "no number of rounds tells");
+}
+
+#[test]
+fn sides_are_not_equal_within_a_bound_that_is_less_than_what_may_be_carried_over() {
+    let mut plan = turning(13, 5);
+    // So little that chance alone leaves it open.
+    plan.trials.stopping = Some(StoppingRule { decide: 0.001, max_seconds: None, fail_if_slower: None });
+    let server = |trial: &TrialPlan| {
+        let factor = match (trial.variant.name.as_str(), trial.block) {
+            ("base", _) | (_, Some(SwitchbackBlock::Second) | None) => 1.0,
+            (_, Some(SwitchbackBlock::First)) if trial.round % 2 == 1 => 1.3,
+            (_, Some(SwitchbackBlock::First)) => 0.95,
+        };
+        reached(1000.0 * factor * noise(13, trial, 0.005), 5.0)
+    };
+    let all = run(&plan, &Prospects::new(), server);
+    let (_, compared) = both(&plan, &all, Some(0.05));
+    assert!(compared.switchback.as_ref().is_some_and(|of| of.hides_more_than(0.05)), "{:?}", compared.switchback);
+    assert_eq!(compared.headline.verdict, Verdict::Unclear);
+    assert_eq!(compared.headline.change.missing.as_deref(), Some(MAY_BE_CARRIED_OVER));
 }

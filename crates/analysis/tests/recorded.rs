@@ -201,6 +201,29 @@ fn what_a_killed_lab_left_is_summed_up_and_the_rest_is_missing() {
     assert!(text.contains("23 of about 40 trials were not run"));
 }
 
+/// Each kind once, whatever the number of trials that have it.
+#[test]
+fn what_samples_say_against_trials_is_told_with_the_caveats() {
+    let home = tempfile::tempdir().unwrap();
+    let plan = plan(1, 20);
+    let directory = recording(home.path(), &plan, (3, 0), 20);
+    for trial in read::trial_directories(&directory).unwrap().iter().take(2) {
+        let path = trial.join("outcome.json");
+        let mut outcome: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        outcome["point"]["rate_offered"] = json!(1e6);
+        fs::write(&path, outcome.to_string()).unwrap();
+    }
+    let recorded = report(&directory);
+    let Subject::Lab(summary) = &recorded.subject else { panic!("a lab") };
+    let is_it = |caveat: &&plimsoll_model::Caveat| caveat.code == "rate_not_reached";
+    let told: Vec<&str> = summary.caveats.iter().filter(is_it).map(|caveat| caveat.message.as_str()).collect();
+    let [one] = told[..] else { panic!("{told:?}") };
+    assert!(one.starts_with("in 2 of 3 trials, first in v"), "{one}");
+    assert!(one.contains("1000000 transactions per second were offered") && one.contains("; also in v"), "{one}");
+    let document = plimsoll_report::document(&recorded);
+    assert!(document.caveats().is_some_and(|section| section.warnings() > 0), "the page has it");
+}
+
 /// What is counted again from the seconds is what the window was.
 #[test]
 fn a_point_that_was_not_summed_up_is_counted_from_its_seconds() {

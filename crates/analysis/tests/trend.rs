@@ -68,6 +68,24 @@ fn the_first_night_of_a_new_level_is_named() {
     assert_eq!(trend(&listing, &id).expect("by one of them").lines, found.lines);
 }
 
+/// A change of level between them would be one of what was asked for.
+#[test]
+fn recordings_of_other_work_are_left_out() {
+    let home = tempfile::tempdir().expect("a home");
+    let nights: Vec<PathBuf> = (0..20).map(|number| night(home.path(), number, 1000.0, Status::Done)).collect();
+    for night in &nights[..8] {
+        let path = night.join("summary.json");
+        let text = std::fs::read_to_string(&path).expect("a summary");
+        let mut summary: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        summary["params"]["table_size"] = 1000.into();
+        std::fs::write(&path, summary.to_string()).expect("written");
+    }
+    let found = trend(&read::list(home.path()).expect("a list"), "nightly").expect("a trend");
+    assert_eq!((found.recordings.len(), found.left_out.len()), (12, 8), "{:?}", found.left_out);
+    let why = "it did other work than the latest: oltp_read_write with table_size=1000, not oltp_read_write";
+    assert!(found.left_out[0].ends_with(why), "{:?}", found.left_out);
+}
+
 #[test]
 fn a_name_that_nobody_has_is_refused() {
     let home = tempfile::tempdir().expect("a home");

@@ -1,12 +1,13 @@
 //! What is taken out of a recording that strangers may read: host names, users, addresses, paths.
 //!
 //! The structure of the files stays, and every number. Texts are cleaned by what is known of this recording (the names of its
-//! servers' hosts, and of whoever has a home directory in it) and by what looks like an address or a path anywhere.
+//! servers' hosts, of its broker and its agents, and of whoever has a home directory in it) and by what looks like an address
+//! or a path anywhere.
 
+use crate::named::{self, pattern};
 use plimsoll_record::read::RecordingView;
 use regex::{Captures, Regex};
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
@@ -14,10 +15,38 @@ use std::path::Path;
 const NAME: &str = "anonymous";
 const ADDRESS: &str = "address";
 const PLACE: &str = "/…";
-/// Variables of a server that are names of hosts.
-const HOSTS: [&str; 4] = ["hostname", "report_host", "wsrep_node_name", "wsrep_node_incoming_address"];
-/// Names that say nothing of anybody.
-const ANYBODY: [&str; 6] = ["", "root", "mysql", "localhost", "user", "linux"];
+/// Addresses in a plan that are read again, by the names of their fields, and what stands in their place.
+const READ_AGAIN: [(&str, &str); 2] = [("broker", "tls://anonymous?key=anonymous"), ("listen", "anonymous:1")];
+/// Names that say nothing of anybody, among them words that the files of a recording are made of.
+const ANYBODY: [&str; 27] = [
+    "",
+    "root",
+    "mysql",
+    "mariadb",
+    "localhost",
+    "user",
+    "linux",
+    "agent",
+    "client",
+    "data",
+    "database",
+    "db",
+    "done",
+    "failed",
+    "host",
+    "interrupted",
+    "lab",
+    "load",
+    "measure",
+    "quickstart",
+    "run",
+    "running",
+    "server",
+    "storage",
+    "sysbench",
+    "target",
+    "trial",
+];
 
 /// Takes names out of texts.
 #[derive(Debug)]
@@ -34,11 +63,7 @@ pub struct Scrubber {
 impl Scrubber {
     /// For a recording, and for whoever exports it here.
     pub fn of(view: &RecordingView) -> Scrubber {
-        let mut names = BTreeSet::new();
-        for trial in &view.trials {
-            let hosts = HOSTS.iter().filter_map(|name| trial.settings.get(*name)?.effective.clone());
-            names.extend(hosts);
-        }
+        let mut names = named::names(view);
         let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let who = ["USER", "LOGNAME", "SUDO_USER"].into_iter().filter_map(|name| std::env::var(name).ok());
         names.extend(who.chain([here]));
@@ -55,7 +80,7 @@ impl Scrubber {
         let names = (!names.is_empty()).then(|| pattern(&format!(r"(?i)\b(?:{any})\b")));
         Scrubber {
             names,
-            url: pattern(r"\b(mysql|mariadb)://[^\s\x22'`]+"),
+            url: pattern(r"(?i)\b([a-z][a-z0-9+.-]*)://[^\s\x22'`]+"),
             account: pattern(r"'[^'\s]*'@'[^'\s]*'|[\w.%+-]+@[\w.-]+"),
             remote: pattern(r"[\w.-]+:/[^\s\x22'`,;()\[\]{}<>|=]*"),
             path: pattern(r"(^|[^\w.)/…])/[^/\s\x22'`,:;()\[\]{}<>|=][^\s\x22'`,:;()\[\]{}<>|=]*"),
@@ -107,17 +132,19 @@ impl Scrubber {
             Value::String(text) => Value::String(self.text(&text)),
             Value::Array(all) => Value::Array(all.into_iter().map(|value| self.value(value)).collect()),
             Value::Object(fields) => {
-                Value::Object(fields.into_iter().map(|(name, value)| (self.text(&name), self.value(value))).collect())
+                let field = |(name, value): (String, Value)| (self.text(&name), self.field(&name, value));
+                Value::Object(fields.into_iter().map(field).collect())
             }
             other => other,
         }
     }
-}
 
-/// A pattern of ours, or one that is made of escaped names.
-#[expect(clippy::expect_used, reason = "a test compiles each")]
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a pattern")
+    fn field(&self, name: &str, value: Value) -> Value {
+        match READ_AGAIN.iter().find(|(of, _)| *of == name) {
+            Some((_, form)) if value.is_string() => Value::String((*form).to_owned()),
+            _ => self.value(value),
+        }
+    }
 }
 
 /// Each line cleaned; the last keeps its missing end, which says that it was torn.
@@ -150,6 +177,8 @@ mod tests {
     fn what_names_people_machines_and_places_goes() {
         for (text, left) in [
             ("mysql://mara@db7.example.com:3306/sbtest?ssl-mode=required", "mysql://anonymous"),
+            ("tls://broker.example:4222?key=/home/mara/key", "tls://anonymous"),
+            ("gcomm://db1,db2", "gcomm://anonymous"),
             ("db7.example.com has 4 CPUs", "anonymous has 4 CPUs"),
             ("DB7 is gone", "anonymous is gone"),
             ("/home/mara/plans/a.toml, line 7", "/…, line 7"),
@@ -189,6 +218,14 @@ mod tests {
         let left =
             "#[of anonymous]\nTag=txn.anonymous.service,0.000,1.000,2.5,HISTF+/X/a+/b=\nTag=txn.a.service,1.000,1.0";
         assert_eq!(cleaned, left);
+    }
+
+    #[test]
+    fn addresses_that_are_read_again_keep_their_form() {
+        let scrubber = Scrubber::knowing(["load".to_owned()]);
+        let plan = r#"{"fleet":{"broker":"nats://db7:4222","listen":"10.1.2.3:3306"},"kind":"load"}"#;
+        let left = r#"{"fleet":{"broker":"tls://anonymous?key=anonymous","listen":"anonymous:1"},"kind":"load"}"#;
+        assert_eq!(scrubber.file(Path::new("manifest.json"), plan), left);
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub enum ArchiveError {
     #[error("it is no exported recording: {0}")]
     Foreign(String),
 
+    #[error("interrupted; nothing of it is left")]
+    Interrupted,
+
     #[error("there is already a recording {id}; remove it first: plimsoll recordings rm {id}")]
     Exists { id: String },
 }

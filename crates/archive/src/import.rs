@@ -2,6 +2,7 @@
 
 use crate::{ArchiveError, ID, ROOT, Result};
 use plimsoll_host::replace::rename;
+use plimsoll_record::manifest::is_name;
 use plimsoll_record::read;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Read};
@@ -14,22 +15,27 @@ const MOST_FILES: usize = 1_000_000;
 const LARGEST: u64 = 16 << 30;
 /// Of the name of a directory (`NAME_MAX`; limits.h(0p)).
 const LONGEST_NAME: u64 = 255;
-/// Directories in one another: `recording/trials/0001-…`.
-const DEEPEST: usize = 5;
+/// Directories in one another: a storage trial has a recording of its own, and a crash trial a server's data.
+const DEEPEST: usize = 32;
 
 /// Unpacks a recording below `recordings`; its directory. It appears there as a whole, after it was read.
 ///
 /// # Errors
 /// [`ArchiveError::Foreign`] for anything but a recording as [`export`](crate::export()) packs it,
-/// [`ArchiveError::Exists`] if there is one of its name, [`ArchiveError::Record`] if it cannot be read.
-pub fn import(packed: impl Read, recordings: &Path) -> Result<PathBuf> {
+/// [`ArchiveError::Exists`] if there is one of its name, [`ArchiveError::Record`] if it cannot be read,
+/// [`ArchiveError::Interrupted`] as soon as `is_interrupted`.
+pub fn import(packed: impl Read, recordings: &Path, is_interrupted: &dyn Fn() -> bool) -> Result<PathBuf> {
     DirBuilder::new().recursive(true).mode(0o700).create(recordings).map_err(ArchiveError::io(recordings))?;
     // What has a dot in front is in no list, and goes if this does not come to its end.
     let staging = tempfile::Builder::new().prefix(".import-").tempdir_in(recordings);
     let staging = staging.map_err(ArchiveError::io(recordings))?;
-    let id = unpack(packed, staging.path())?;
+    let id = unpack(packed, staging.path(), is_interrupted)
+        .map_err(|error| if is_interrupted() { ArchiveError::Interrupted } else { error })?;
     let unpacked = staging.path().join(ROOT);
-    read::open(&unpacked)?;
+    let name = read::open(&unpacked)?.manifest.name;
+    if !is_name(&name) {
+        return Err(ArchiveError::foreign(format!("no recording can be called {name:?}")));
+    }
     let directory = recordings.join(&id);
     if directory.symlink_metadata().is_ok() {
         return Err(ArchiveError::Exists { id });
@@ -39,10 +45,10 @@ pub fn import(packed: impl Read, recordings: &Path) -> Result<PathBuf> {
 }
 
 /// Unpacks the files; what the recording is called.
-fn unpack(packed: impl Read, into: &Path) -> Result<String> {
+fn unpack(packed: impl Read, into: &Path, is_interrupted: &dyn Fn() -> bool) -> Result<String> {
     let damaged = |error: io::Error| ArchiveError::foreign(error.to_string());
     let plain = zstd::Decoder::new(packed).map_err(damaged)?;
-    let mut archive = Archive::new(plain.take(LARGEST));
+    let mut archive = Archive::new(UntilInterrupted { from: plain.take(LARGEST), is_interrupted });
     // Without extensions, which could ask for any amount of memory.
     let mut entries = archive.entries().map_err(damaged)?.raw(true);
     let first = entries.next().ok_or_else(|| ArchiveError::foreign("it is empty"))?;
@@ -54,6 +60,19 @@ fn unpack(packed: impl Read, into: &Path) -> Result<String> {
         put(entry.map_err(damaged)?, into)?;
     }
     Ok(id)
+}
+
+/// Fails once somebody wants it to end: an archive may be large, and what is unpacked of it has to go again.
+struct UntilInterrupted<'a, R> {
+    from: R,
+    is_interrupted: &'a dyn Fn() -> bool,
+}
+
+impl<R: Read> Read for UntilInterrupted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // Not `ErrorKind::Interrupted`, after which readers try again.
+        if (self.is_interrupted)() { Err(io::Error::other("interrupted")) } else { self.from.read(buffer) }
+    }
 }
 
 fn id(mut entry: Entry<'_, impl Read>) -> Result<String> {

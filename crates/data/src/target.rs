@@ -53,6 +53,8 @@ pub struct OpenTarget {
     pub listens: Option<ListenAddress>,
     /// The lane that its data are on, if that is known.
     pub lane: Option<Lane>,
+    /// Of an external server: how it is reached and what protects that, which no description has.
+    pub url: Option<Url>,
     described: String,
     /// Whether its database has been entered.
     entered: bool,
@@ -100,10 +102,11 @@ impl OpenTarget {
         settings: Settings,
     ) -> Result<OpenTarget, DataError> {
         let control = Control::open(&endpoint).map_err(|failure| refused(&endpoint, &failure))?;
-        let named = match &spec.target {
-            Target::External(url) => url.database.clone(),
+        let url = match &spec.target {
+            Target::External(url) => Some(url.clone()),
             Target::Private(_) => None,
         };
+        let named = url.as_ref().and_then(|url| url.database.clone());
         let database = spec.database.clone().or(named).unwrap_or_else(|| DATABASE.to_owned());
         Ok(OpenTarget {
             flavour: control.flavour(),
@@ -115,6 +118,7 @@ impl OpenTarget {
             server,
             listens: None,
             lane: None,
+            url,
             described: spec.target.describe(),
             entered: false,
         })
@@ -138,6 +142,7 @@ impl OpenTarget {
             server: Some(server),
             listens: None,
             lane: None,
+            url: None,
             entered: false,
         })
     }
@@ -257,7 +262,7 @@ pub fn external_endpoint(url: &Url, default_user: &str, password: Password) -> R
         Some(socket) => Address::Unix(socket.clone()),
         None => Address::Tcp { host: url.host.clone(), port: url.port },
     };
-    let mode = url.ssl_mode.as_deref().map_or(Some(Mode::default()), Mode::parse).unwrap_or_default();
+    let mode = url.chosen_ssl_mode().map_or(Some(Mode::default()), Mode::parse).unwrap_or_default();
     let setup = |failure: Failure| DataError::Environment(failure.to_string());
     Ok(Endpoint {
         resolved: address.resolve().map_err(setup)?,
@@ -289,4 +294,24 @@ fn refused(endpoint: &Endpoint, failure: &Failure) -> DataError {
         _ => "",
     };
     DataError::Environment(format!("cannot log in as `{}` at {}: {failure}{hint}", endpoint.user, endpoint.address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authority_that_is_named_is_asked() {
+        let mode = |ssl_mode: Option<&str>| {
+            let url = Url {
+                host: "127.0.0.1".to_owned(),
+                ssl_mode: ssl_mode.map(str::to_owned),
+                ssl_ca: Some("/no/such/ca.pem".into()),
+                ..Url::default()
+            };
+            external_endpoint(&url, "bench", Password::default()).map(|endpoint| endpoint.tls.mode)
+        };
+        assert!(matches!(mode(None), Err(DataError::Environment(why)) if why.contains("/no/such/ca.pem")));
+        assert!(matches!(mode(Some("required")), Ok(Mode::Required)), "it was said that nobody is to be asked");
+    }
 }

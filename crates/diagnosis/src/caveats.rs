@@ -25,7 +25,8 @@ pub fn caveats(observed: &Observed<'_>, diagnosis: &Diagnosis) -> Vec<Caveat> {
     let found = [
         too_short(&signals, &at).filter(|_| !is_flushing),
         throttled(&signals, &at),
-        swapping(&signals, &at),
+        // Without the server's process, the host is only known to be that of the load generator.
+        swapping(&signals, &at).filter(|_| !observed.server.is_empty()),
         rate_not_reached(&signals, &at),
     ];
     found.into_iter().flatten().collect()

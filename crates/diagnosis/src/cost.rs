@@ -44,7 +44,8 @@ pub fn cost(observed: &Observed<'_>) -> Cost {
 
 /// CPUs that everything on the host kept busy.
 fn host_cpus(observed: &Observed<'_>) -> Option<f64> {
-    let summed_up = observed.point.host.map(|host| host.busy * host.cpus as f64);
+    // What a hypervisor took was busy with nothing here.
+    let summed_up = observed.point.host.map(|host| (host.busy - host.steal).max(0.0) * host.cpus as f64);
     summed_up.or_else(|| Signals::of(observed).host.cpus_busy)
 }
 
@@ -66,7 +67,7 @@ fn switches(observed: &Observed<'_>) -> Option<f64> {
 }
 
 /// What the devices that hold the data did per second: the storage server's disk for files on a network lane, and all
-/// devices if it is not known which hold them.
+/// devices of the server's machine if it is not known which hold them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Devices {
     reads: f64,
@@ -78,7 +79,11 @@ struct Devices {
 }
 
 impl Devices {
+    /// `None` where the server's process was not seen: the devices are the load generator's then.
     fn of(observed: &Observed<'_>) -> Option<Devices> {
+        if observed.server.is_empty() {
+            return None;
+        }
         let lines = observed.host();
         let all: Vec<&DeviceSample> = lines.iter().flat_map(|line| line.devices.values()).collect();
         let is_known = all.iter().any(|device| device.holds_data);
@@ -240,7 +245,7 @@ mod tests {
     use super::*;
     use crate::observed;
     use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample, StatusSample};
-    use plimsoll_model::summary::{Point, ServerCost};
+    use plimsoll_model::summary::{HostShares, Point, ServerCost};
     use std::collections::BTreeMap;
 
     /// Two measured seconds after one of warm-up.
@@ -311,9 +316,21 @@ mod tests {
     #[test]
     fn where_it_is_not_known_who_holds_the_data_all_devices_count() {
         let (point, seconds, settings) = (point(), seconds(), BTreeMap::new());
-        let host = [host(2, 150, false), host(3, 50, false)];
-        let cost = cost(&Observed { host: &host, ..observed(&point, &seconds, &settings) });
-        assert_eq!((cost.reads, cost.fsyncs), (Some(1.07), None), "one device counts no flushes");
+        let (host, server) = ([host(2, 150, false), host(3, 50, false)], [server(2, 0)]);
+        let seen = Observed { host: &host, ..observed(&point, &seconds, &settings) };
+        let local = cost(&Observed { server: &server, ..seen });
+        assert_eq!((local.reads, local.fsyncs), (Some(1.07), None), "one device counts no flushes");
+        let remote = cost(&seen);
+        assert_eq!((remote.reads, remote.writes, remote.request_kb), (None, None, None), "the load generator's own");
+    }
+
+    #[test]
+    fn what_a_hypervisor_took_is_no_cost_of_a_transaction() {
+        let (seconds, settings) = (seconds(), BTreeMap::new());
+        let host = HostShares { cpus: 4, busy: 0.75, steal: 0.25, ..HostShares::default() };
+        let point = Point { host: Some(host), ..point() };
+        let cost = cost(&observed(&point, &seconds, &settings));
+        assert_eq!(cost.host_cpu_us, Some(20_000.0), "2 of 4 CPUs for 100 transactions per second");
     }
 
     #[test]

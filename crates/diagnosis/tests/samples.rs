@@ -6,7 +6,7 @@ use plimsoll_diagnosis::cost::cost;
 use plimsoll_diagnosis::{Observed, diagnose};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Diagnosis};
-use plimsoll_model::samples::{DeviceSample, HostSample, Interval, Phase, ServerSample, StatusSample};
+use plimsoll_model::samples::{DeviceSample, HostSample, Interval, MemorySample, Phase, ServerSample, StatusSample};
 use plimsoll_model::summary::{LatencyMs, Operation, OperationKind, Point, ReadWriteOther, ServerCost};
 use std::collections::BTreeMap;
 
@@ -148,8 +148,25 @@ fn slow_syncs_as_the_load_generator_saw_them() {
     assert!((found.candidates[0].share - 0.75).abs() < 1e-9, "60 of 80 ms: {found:#?}");
     trial.status.clear();
     trial.is_limited_by(Bottleneck::CommitSync);
+    (trial.server, trial.point.server) = (Vec::new(), None);
+    trial.host.iter_mut().for_each(|line| line.processes_blocked = 0);
+    trial.is_limited_by(Bottleneck::CommitSync);
     trial.point.statements = ReadWriteOther::default();
     assert!(diagnose(&trial.observed()).candidates.is_empty(), "nothing was changed");
+}
+
+/// MariaDB counts syncs and does not time them.
+#[test]
+fn a_sync_is_as_long_as_the_server_says_it_was() {
+    let statements = |line: StatusSample| {
+        let found = Trial::of(390, 41.5, 8, line).writing().is_limited_by(Bottleneck::CommitSync);
+        found.candidates[0].evidence.iter().map(|it| it.statement.clone()).collect::<Vec<_>>().join("; ")
+    };
+    let mysql = statements(of_slow_syncs());
+    assert!(mysql.contains("there were 50 syncs a second, 19.6 ms each"), "{mysql}");
+    let mariadb = StatusSample { log_fsyncs: None, redo_sync_ms: None, binlog_sync_ms: None, ..of_slow_syncs() };
+    let mariadb = statements(mariadb);
+    assert!(mariadb.contains("there were 50 syncs a second, with"), "{mariadb}");
 }
 
 #[test]
@@ -249,6 +266,21 @@ fn a_redo_log_that_was_not_written_over_is_a_caveat() {
     assert_eq!(codes(&trial), Vec::<String>::new());
     trial.point.load.rate = Some(500.0);
     assert_eq!(codes(&trial), ["rate_not_reached"]);
+}
+
+#[test]
+fn a_load_generator_that_swaps_is_no_caveat_against_a_server_elsewhere() {
+    let mut trial = Trial::of(390, 41.5, 8, StatusSample::default());
+    trial.status.clear();
+    let memory = MemorySample { swapped_in_bytes: 5_000_000, ..MemorySample::default() };
+    trial.host.iter_mut().for_each(|line| line.memory = Some(memory));
+    let codes = |trial: &Trial| {
+        let found = caveats(&trial.observed(), &diagnose(&trial.observed()));
+        found.into_iter().map(|caveat| caveat.code).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(&trial), ["swapping"]);
+    trial.server.clear();
+    assert_eq!(codes(&trial), Vec::<String>::new());
 }
 
 /// Numbers that a kernel, a server or a torn file could give.

@@ -55,7 +55,15 @@ impl Control {
         self.limit = limit;
     }
 
-    /// The same with the limits of another.
+    /// Does `ask` with another limit of a statement; afterwards the limit is what it was.
+    pub fn within<T>(&mut self, limit: Duration, ask: impl FnOnce(&mut Control) -> T) -> T {
+        let before = std::mem::replace(&mut self.limit, limit);
+        let answered = ask(self);
+        self.limit = before;
+        answered
+    }
+
+    /// This connection with the limits of another.
     pub fn limited_as(self, other: &Control) -> Control {
         Control { limit: other.limit, answer_limit: other.answer_limit, ..self }
     }

@@ -18,12 +18,13 @@ impl Address {
     pub fn resolve(&self) -> Result<Resolved, Failure> {
         match self {
             Address::Unix(path) => Ok(Resolved::Unix(path.clone())),
-            Address::Tcp { host, port } => (host.as_str(), *port)
-                .to_socket_addrs()
-                .ok()
-                .and_then(|mut addresses| addresses.next())
-                .map(Resolved::Tcp)
-                .ok_or_else(|| Failure::Lost(format!("the host name `{host}` cannot be resolved"))),
+            Address::Tcp { host, port } => {
+                let found = (host.as_str(), *port).to_socket_addrs().map(Vec::from_iter).unwrap_or_default();
+                if found.is_empty() {
+                    return Err(Failure::Lost(format!("the host name `{host}` cannot be resolved")));
+                }
+                Ok(Resolved::Tcp(found))
+            }
         }
     }
 }
@@ -40,7 +41,8 @@ impl fmt::Display for Address {
 #[derive(Clone, Debug)]
 pub enum Resolved {
     Unix(PathBuf),
-    Tcp(SocketAddr),
+    /// All addresses of the host, at least one, in the order in which they are to be tried.
+    Tcp(Vec<SocketAddr>),
 }
 
 /// A password: never shown, not even by `{:?}`.

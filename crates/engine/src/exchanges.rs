@@ -53,14 +53,21 @@ impl Exchanges {
         now
     }
 
-    /// What came of the statement that was sent at `sent_ns`; `operation` is the number of its name.
+    /// Something that is none of the load was answered; returns when.
     #[inline]
-    pub fn answered(&mut self, operation: usize, sent_ns: u64, result: &Result<ResponseTotals, Failure>) {
+    pub fn answered_uncounted(&mut self, result: &Result<ResponseTotals, Failure>) -> u64 {
         let now = self.look();
         self.answered_ns = now;
         if !matches!(result, Err(Failure::Cancelled | Failure::Lost(_))) {
             self.meter.answered(now);
         }
+        now
+    }
+
+    /// What came of the statement that was sent at `sent_ns`; `operation` is the number of its name.
+    #[inline]
+    pub fn answered(&mut self, operation: usize, sent_ns: u64, result: &Result<ResponseTotals, Failure>) {
+        let now = self.answered_uncounted(result);
         match result {
             Ok(outcome) => {
                 let effect = if outcome.result_sets > 0 {

@@ -23,6 +23,9 @@ const FULL: [u16; 3] = [1040, 1203, 1226];
 /// A server that is not silent and comes to no end all the same is given up after so many outage limits.
 pub const ENDLESS: u64 = 4;
 const TRIES: u32 = 10;
+/// A transaction that still loses its connection after so many tries, and longer than the outage limit, is given up: it
+/// may be what ends them. Half of the tries at least were lost, not refused.
+const LOST_TRIES: u32 = 2 * TRIES;
 const BACKOFF_MS_MAX: u64 = 100;
 const RECONNECT_NS: u64 = 100_000_000;
 /// The stream of back-off, apart from those of the transactions.
@@ -87,14 +90,14 @@ async fn transact<W: Workload>(
         };
         tries += 1;
         count_failure(context, client, &failure, begun_ns);
-        let again = after_failure(context, &failure, tries);
+        let again = after_failure(context, &failure, turn, tries);
         let code = code(&failure);
         let rolls_back = again == Next::Retry || again == Next::Skip && client.needs_rollback();
         if rolls_back && let Err(second) = client.rollback().await {
             count_failure(context, client, &second, client.answered_ns());
             failure = second;
         }
-        match after_failure(context, &failure, tries) {
+        match after_failure(context, &failure, turn, tries) {
             Next::Reconnect => reconnect(context, slot, ready, tries > 1).await?,
             Next::GiveUp => return give_up(context, client, turn, &input, &failure),
             _ if again == Next::Retry => {
@@ -120,7 +123,7 @@ fn count_failure<W: Workload>(context: &Context<W>, client: &W::Client, failure:
         Failure::Lost(_) => recorder.connection_lost(),
         _ => {}
     }
-    if client.is_committing() {
+    if !failure.is_unsent() && client.is_committing() {
         recorder.commit_unknown();
     }
 }
@@ -172,9 +175,13 @@ fn retryable(failure: &Failure) -> bool {
     }
 }
 
-fn after_failure<W: Workload>(context: &Context<W>, failure: &Failure, tries: u32) -> Next {
+fn after_failure<W: Workload>(context: &Context<W>, failure: &Failure, turn: &Turn, tries: u32) -> Next {
+    let in_vain_ns = || context.meter.now_ns().saturating_sub(turn.sent_ns);
     match failure {
-        _ if lost(failure) && !context.spec.private => Next::Reconnect,
+        _ if lost(failure) && !context.spec.private => {
+            let hopeless = tries >= LOST_TRIES && in_vain_ns() > context.spec.outage_limit_ns;
+            if hopeless { Next::GiveUp } else { Next::Reconnect }
+        }
         _ if retryable(failure) && tries < TRIES => Next::Retry,
         _ if retryable(failure) => Next::Skip,
         Failure::Server(message) if context.spec.ignore_errors.contains(&message.code) => Next::Skip,
@@ -251,7 +258,7 @@ fn away(limit_ns: u64, last: &Failure) -> String {
         Failure::Server(message) if FULL.contains(&message.code) => {
             ("was full", "; raise its max_connections, or use fewer connections")
         }
-        Failure::Server(_) | Failure::Endless { .. } => ("let nobody in", ""),
+        Failure::Server(_) | Failure::Endless { .. } | Failure::Setup(_) | Failure::Wire(_) => ("let nobody in", ""),
         _ => ("was gone", ""),
     };
     format!("the server {was} for {:.0} s (--outage-limit): {last}{then}", limit_ns as f64 / 1e9)

@@ -32,6 +32,12 @@ impl Meter {
         self.reactor.now_ns()
     }
 
+    /// Whether the window has begun, and the loop has not finished.
+    #[inline]
+    pub fn has_begun(&self) -> bool {
+        self.recorder.borrow().as_ref().is_some_and(Recorder::has_begun)
+    }
+
     /// Notes that a statement has been answered to its end.
     #[inline]
     pub fn answered(&self, now_ns: u64) {

@@ -11,7 +11,10 @@ use plimsoll_wire::frame::{HEADER, MAX_PAYLOAD};
 use rustix::net::{self, RecvFlags, SendFlags};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
+use std::fmt;
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -21,6 +24,32 @@ const CONNECT_AGAIN_NS: u64 = 2_000_000;
 enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
+}
+
+/// One address of a server.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Unix(&'a Path),
+    Tcp(SocketAddr),
+}
+
+impl Place<'_> {
+    /// Begins to connect.
+    fn connect(self) -> io::Result<Socket> {
+        match self {
+            Place::Unix(path) => UnixStream::connect(path).map(Socket::Unix),
+            Place::Tcp(address) => TcpStream::connect(address).map(Socket::Tcp),
+        }
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Unix(path) => write!(f, "the socket {}", path.display()),
+            Place::Tcp(address) => write!(f, "{address}"),
+        }
+    }
 }
 
 /// Runs `$body` with `$socket` bound to whichever socket it is.
@@ -107,15 +136,30 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Connects, waiting where the server's accept queue is full.
+    /// Connects to the first of the server's addresses where somebody listens.
+    ///
+    /// # Errors
+    /// That of the last address.
     pub async fn connect(address: &Resolved, reactor: Rc<Reactor>, slot: Rc<Slot>) -> Result<Stream, Failure> {
-        let failed = |error: &io::Error| Failure::Lost(format!("cannot connect to {}: {error}", describe(address)));
-        let (mut socket, local) = loop {
-            let attempt = match address {
-                Resolved::Unix(path) => UnixStream::connect(path).map(|socket| (Socket::Unix(socket), true)),
-                Resolved::Tcp(address) => TcpStream::connect(*address).map(|socket| (Socket::Tcp(socket), false)),
-            };
-            match attempt {
+        let addresses = match address {
+            Resolved::Unix(path) => return Stream::connect_to(Place::Unix(path), reactor, slot).await,
+            Resolved::Tcp(addresses) => addresses,
+        };
+        let mut last = Failure::Lost("the server has no address".to_owned());
+        for address in addresses {
+            match Stream::connect_to(Place::Tcp(*address), reactor.clone(), slot.clone()).await {
+                Err(Failure::Lost(text)) => last = Failure::Lost(text),
+                other => return other,
+            }
+        }
+        Err(last)
+    }
+
+    /// Connects, waiting where the server's accept queue is full.
+    async fn connect_to(place: Place<'_>, reactor: Rc<Reactor>, slot: Rc<Slot>) -> Result<Stream, Failure> {
+        let failed = |error: &io::Error| Failure::Lost(format!("cannot connect to {place}: {error}"));
+        let mut socket = loop {
+            match place.connect() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if !reactor.sleep_until(&slot, reactor.now_ns() + CONNECT_AGAIN_NS).await {
                         return Err(Failure::Cancelled);
@@ -125,9 +169,10 @@ impl Stream {
             }
         };
         on_socket!(&mut socket, socket => reactor.register(socket, &slot)).map_err(|error| failed(&error))?;
+        let local = matches!(socket, Socket::Unix(_));
         let mut stream = Stream { socket, tls: None, slot, reactor, local };
         stream.connected().await.map_err(|error| match error {
-            Failure::Lost(text) => Failure::Lost(format!("cannot connect to {}: {text}", describe(address))),
+            Failure::Lost(text) => Failure::Lost(format!("cannot connect to {place}: {text}")),
             other => other,
         })?;
         Ok(stream)
@@ -362,11 +407,4 @@ impl Stream {
 
 fn lost_while_reading(error: &io::Error) -> Failure {
     Failure::from_io(error, "waiting for the server's answer")
-}
-
-fn describe(address: &Resolved) -> String {
-    match address {
-        Resolved::Unix(path) => format!("the socket {}", path.display()),
-        Resolved::Tcp(address) => address.to_string(),
-    }
 }

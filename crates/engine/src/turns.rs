@@ -10,6 +10,7 @@ use plimsoll_load::arrivals::Arrival;
 use std::rc::Rc;
 
 const LOOK_AGAIN_NS: u64 = 100_000_000;
+const LAST_LOOK_NS: u64 = 1_000_000;
 impl<W: Workload> Context<W> {
     fn over(&self, now_ns: u64) -> bool {
         self.stopping.get() || self.meter.at(now_ns).window().is_over(now_ns)
@@ -50,7 +51,7 @@ impl<W: Workload> Context<W> {
                 return Some(turn);
             }
             self.advance(now);
-            if let Some(Arrival { stream, number, due_ns }) = self.take() {
+            if let Some(Arrival { stream, number, due_ns }) = self.take(now) {
                 return Some(Turn { due_ns, sent_ns: now, stream, number, warmup: false, queued: false });
             }
             if self.due_is_over() {
@@ -61,8 +62,13 @@ impl<W: Workload> Context<W> {
         }
     }
 
-    fn take(&self) -> Option<Arrival> {
-        self.due.borrow_mut().as_mut().and_then(Due::take)
+    /// What is due next, which no longer waits.
+    fn take(&self, now_ns: u64) -> Option<Arrival> {
+        let mut due = self.due.borrow_mut();
+        let due = due.as_mut()?;
+        let taken = due.take();
+        self.meter.at(now_ns).waits(due.waiting() as u64);
+        taken
     }
 
     fn due_is_over(&self) -> bool {
@@ -114,20 +120,26 @@ impl<W: Workload> Context<W> {
     }
 }
 
-/// Wakes idle connections as transactions become due, and at the window's end drops those that still wait.
+/// Wakes idle connections as transactions become due, and drops those that still wait at the window's end or when no
+/// connection is left for them.
 pub async fn pace<W: Workload>(context: Rc<Context<W>>, slot: Rc<Slot>) {
     context.pacer.set(Some(slot.id()));
     loop {
         let now = context.meter.now_ns();
-        if context.over(now) || slot.is_cancelled() {
+        let is_alone = context.driving.get() == 1;
+        if context.over(now) || slot.is_cancelled() || is_alone {
             break;
         }
         context.advance(now);
         if context.due_is_over() {
             break;
         }
-        let (waiting, next) = match context.due.borrow().as_ref() {
-            Some(due) => (due.waiting(), due.next_due_ns()),
+        let (waiting, next, look_again_ns) = match context.due.borrow().as_ref() {
+            // All have come: the window ends when the last of them is done.
+            Some(Due::Arrivals(schedule)) if schedule.next_due_ns() == u64::MAX => {
+                (schedule.waiting(), u64::MAX, LAST_LOOK_NS)
+            }
+            Some(due) => (due.waiting(), due.next_due_ns(), LOOK_AGAIN_NS),
             None => return,
         };
         for _ in 0..waiting {
@@ -136,12 +148,12 @@ pub async fn pace<W: Workload>(context: Rc<Context<W>>, slot: Rc<Slot>) {
         }
         let end = context.meter.at(now).window().w1_ns.unwrap_or(u64::MAX);
         // The window can also be ended from outside.
-        context.reactor.doze_until(&slot, next.min(end).min(now + LOOK_AGAIN_NS)).await;
+        context.reactor.doze_until(&slot, next.min(end).min(now + look_again_ns)).await;
     }
     let now = context.meter.now_ns();
     let end = context.meter.at(now).window().w1_ns.unwrap_or(now);
     context.advance(end.min(now).saturating_sub(1));
-    while let Some(arrival) = context.take() {
+    while let Some(arrival) = context.take(now) {
         context.meter.at(now).dropped(arrival.due_ns);
     }
     context.done_driving(&slot);

@@ -35,6 +35,12 @@ pub struct FinishedEvaluation {
 
 /// Measures what an evaluation predicts, with servers, which this crate does not know.
 pub trait Validator {
+    /// Checks, before anything is measured, that servers can be started in the place.
+    ///
+    /// # Errors
+    /// [`EvaluateError::Environment`] says why not.
+    fn can_work_in(&self, place: &EvaluationDirectory) -> Result<(), EvaluateError>;
+
     /// Adds the results to the summary, as far as it got.
     ///
     /// # Errors
@@ -51,6 +57,10 @@ pub trait Validator {
 pub struct Unvalidated;
 
 impl Validator for Unvalidated {
+    fn can_work_in(&self, _: &EvaluationDirectory) -> Result<(), EvaluateError> {
+        Ok(())
+    }
+
     fn validate(&mut self, _: &EvaluationDirectory, _: &mut IoSummary, _: &mut dyn Watcher) -> Result<(), EarlyEnd> {
         Ok(())
     }
@@ -84,6 +94,7 @@ pub fn evaluate_into(
         return Err(EvaluateError::Refused(format!("{}: {why}", plan.directory.display())));
     }
     let mut place = EvaluationDirectory::create(home.path(), &plan.directory)?;
+    validator.can_work_in(&place)?;
     // The limits of a lane apply only to its members.
     plimsoll_lanes::join(home.path(), &plan.directory)?;
     let (device, mut facts) = surroundings::look_at(&place);
@@ -95,7 +106,7 @@ pub fn evaluate_into(
     watcher.tell(Event::Io(IoEvent::Planned {
         steps: planned.steps.len(),
         time: times.iter().sum(),
-        bytes: plan::most_bytes(&planned.steps),
+        bytes: plan::most_bytes(&planned.steps, plan.keep),
     }));
     let idle = idle(device.as_ref(), lane.as_ref());
     facts.flushes_per_second_idle = surroundings::flushes_per_second(&idle);
@@ -131,7 +142,7 @@ pub fn about(plan: &IoPlan) -> Result<(u64, f64), EvaluateError> {
     let memory = Some(memory_bytes()).filter(|bytes| *bytes > 0);
     let steps = plan::planned(plan, &DeviceFacts { memory_bytes: memory, ..DeviceFacts::default() })?.steps;
     let seconds = plan::times(&steps).iter().sum::<Duration>().as_secs_f64();
-    Ok((plan::most_bytes(&steps), seconds))
+    Ok((plan::most_bytes(&steps, plan.keep), seconds))
 }
 
 /// What the device does while we are idle.

@@ -23,7 +23,7 @@ pub fn of_probe(step: &ProbeStep, rates: &[f64]) -> Vec<Caveat> {
     };
     let (job, id) = (&step.job, &step.id);
     add(
-        through_cache(job) && writes(job),
+        through_cache(job) && !job.open.dsync && writes(job),
         "buffered",
         format!(
             "{id} writes to the page cache, so its write latency is that of copying memory: look at its syncs instead, \
@@ -31,7 +31,8 @@ pub fn of_probe(step: &ProbeStep, rates: &[f64]) -> Vec<Caveat> {
         ),
     );
     add(
-        through_cache(job) && !writes(job),
+        // Of reads and writes without O_DSYNC the caveat above is enough.
+        through_cache(job) && reads(job) && (job.open.dsync || !writes(job)),
         "buffered",
         format!("{id} reads through the page cache, which answers what it holds: to measure the device, use O_DIRECT"),
     );
@@ -60,15 +61,22 @@ pub fn of_probe(step: &ProbeStep, rates: &[f64]) -> Vec<Caveat> {
 fn through_cache(job: &Job) -> bool {
     let moves_pages = matches!(job.access, Access::Random { .. } | Access::Sequential { .. } | Access::Streams { .. });
     let asks_storage = !matches!(job.engine, JobEngine::Null { .. });
-    moves_pages && asks_storage && !job.open.direct && !job.open.dsync
+    moves_pages && asks_storage && !job.open.direct
+}
+
+fn reads(job: &Job) -> bool {
+    mix(job) != Mix::Writes
 }
 
 fn writes(job: &Job) -> bool {
-    let mix = match job.access {
+    mix(job) != Mix::Reads
+}
+
+fn mix(job: &Job) -> Mix {
+    match job.access {
         Access::Random { mix, .. } | Access::Sequential { mix, .. } => mix,
         _ => Mix::Reads,
-    };
-    mix != Mix::Reads
+    }
 }
 
 /// How throughput fell within a window, if it did.
@@ -147,6 +155,7 @@ fn of_sizes(planned: &Planned) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_storage::probe::test::{TestMode, TestOptions, step};
 
     #[test]
     fn a_fall_within_the_window_is_told_and_a_rise_is_not() {
@@ -159,6 +168,22 @@ mod tests {
         assert_eq!(fell(&stepped(100.0, 3000.0)), None);
         assert_eq!(fell(&stepped(1000.0, 1000.0)), None);
         assert_eq!(fell(&[]), None);
+    }
+
+    #[test]
+    fn what_the_page_cache_answers_is_told_of_reads_and_of_writes() {
+        let told = |mode, direct, dsync| {
+            let step = step(&TestOptions { direct, dsync, ..TestOptions::new(mode) }).unwrap();
+            let caveats = of_probe(&step, &[]).into_iter().filter(|caveat| caveat.code == "buffered");
+            let verb = |caveat: Caveat| if caveat.message.contains("reads through") { "reads" } else { "writes" };
+            caveats.map(verb).collect::<Vec<_>>()
+        };
+        assert_eq!(told(TestMode::RandomRead, false, false), ["reads"]);
+        assert_eq!(told(TestMode::RandomRead, false, true), ["reads"], "O_DSYNC is of writes");
+        assert_eq!(told(TestMode::RandomMixed, false, true), ["reads"]);
+        assert_eq!(told(TestMode::RandomMixed, false, false), ["writes"]);
+        assert!(told(TestMode::RandomWrite, false, true).is_empty());
+        assert!(told(TestMode::RandomMixed, true, false).is_empty());
     }
 
     fn noticing(number: u8, block: u64, name: &str, value: f64) -> Probe {

@@ -33,8 +33,9 @@ fn memory(step: &ProbeStep, memory_bytes: Option<u64>) -> Result<(), EvaluateErr
     let needed: u64 = step.jobs().map(run::buffer_bytes).sum();
     match memory_bytes.map(|bytes| bytes / MEMORY_SHARE) {
         Some(most) if needed > most => Err(EvaluateError::Refused(format!(
-            "{} needs {} MB of buffers (two for each operation under way), but may have only {} MB, a quarter of the \
-             memory: choose a smaller --block, --merged, --depth or --threads",
+            "{} needs {} MB of buffers (two for each operation under way, and 4 bytes for each block to --verify), but \
+             may have only {} MB, a quarter of the memory: choose a smaller --block, --merged, --depth or --threads, \
+             or to verify a smaller --size",
             step.id,
             needed / 1_000_000,
             most / 1_000_000
@@ -74,6 +75,8 @@ mod tests {
             (o.io_mode, o.depth, o.block, o.files, o.size) = (IoMode::Async, 4096, 64 << 20, 1, 64 << 20);
         });
         assert!(refusal(huge).contains("549755 MB of buffers"));
+        let remembered = test(|o| (o.verify, o.block, o.size) = (true, 512, 1 << 40));
+        assert!(refusal(remembered).contains("a smaller --size"));
         let many = test(|o| (o.files, o.size) = (1 << 24, 1 << 40));
         assert!(refusal(many).contains("open files"));
     }

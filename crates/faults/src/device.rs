@@ -230,7 +230,8 @@ impl VolatileDevice {
     /// # Errors
     /// Those of the image and the spool.
     pub fn settle(&mut self) -> Result<(), DeviceError> {
-        let mut places: Vec<(u64, u64)> = self.latest.drain().collect();
+        // Copied, not taken: if the image takes no writes, the next flush has to try again.
+        let mut places: Vec<(u64, u64)> = self.latest.iter().map(|(sector, at)| (*sector, *at)).collect();
         places.sort_unstable();
         let mut bytes = Vec::new();
         let mut rest = &places[..];
@@ -312,6 +313,23 @@ mod tests {
         assert_eq!((durable(&device, 0), durable(&device, 1)), (2, 0));
         assert_eq!((sector(&mut device, 0), sector(&mut device, 1)), (2, 1));
         assert_eq!(device.overtaken.len(), 1);
+    }
+
+    #[test]
+    fn what_could_not_be_flushed_is_not_forgotten() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("image");
+        File::create(&path).unwrap().set_len(8 * SECTOR).unwrap();
+        // An image that takes no writes.
+        let mut device = VolatileDevice::new(File::open(&path).unwrap(), tempfile::tempfile().unwrap()).unwrap();
+        device.write(SECTOR, &of(1), false).unwrap();
+        for _ in 0..2 {
+            assert!(matches!(device.flush(), Err(DeviceError::Io(_))));
+            assert_eq!(sector(&mut device, 1), 1);
+        }
+        device.image = File::options().read(true).write(true).open(&path).unwrap();
+        device.flush().unwrap();
+        assert_eq!((durable(&device, 1), device.log.len()), (1, 0));
     }
 
     #[test]

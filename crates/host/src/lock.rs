@@ -54,8 +54,12 @@ impl Lock {
     }
 
     /// Whether the lock is free, without leaving a trace.
+    ///
+    /// # Errors
+    /// The file cannot be opened or locked, which says nothing of who holds it.
     pub fn try_peek(path: &Path) -> io::Result<bool> {
-        match File::open(path) {
+        // On NFS only what is open for writing can be locked exclusively.
+        match Lock::options().open(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(true),
             Err(e) => Err(e),
             Ok(file) => {
@@ -66,10 +70,14 @@ impl Lock {
     }
 
     fn file(path: &Path) -> io::Result<File> {
+        Lock::options().create(true).truncate(false).mode(0o600).open(path)
+    }
+
+    fn options() -> OpenOptions {
         let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(no_follow);
-        options.open(path)
+        options.read(true).write(true).custom_flags(no_follow);
+        options
     }
 }
 
@@ -83,5 +91,28 @@ fn taken(file: &File, operation: FlockOperation) -> io::Result<bool> {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
         Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_looked_at_without_a_trace() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        assert!(Lock::try_peek(&path).unwrap() && !path.exists());
+        let held = Lock::try_take(&path, "a test").unwrap().expect("it is free");
+        assert!(!Lock::try_peek(&path).unwrap());
+        drop(held);
+        assert!(Lock::try_peek(&path).unwrap());
+        assert!(Lock::holder(&path).starts_with("a test (pid "), "{}", Lock::holder(&path));
+    }
+
+    #[test]
+    fn what_cannot_be_opened_for_writing_cannot_be_looked_at() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(Lock::try_peek(directory.path()).is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! The adapters of workloads: how each is made ready for a load point, and what follows from what it counted.
 
 use crate::error::LabError;
+use crate::limits;
 use crate::load_point::Outcome;
 use crate::order_entry;
 use plimsoll_data::check::verdict;
@@ -201,7 +202,8 @@ fn ask_smack(
         return Ok(AskedOfData::Nothing);
     }
     let failed = |failure| LabError::sql("asking for the keys", &failure);
-    let rows = target.control.rows(&Smack::key_query(parameters)).map_err(failed)?;
+    let query = Smack::key_query(parameters);
+    let rows = target.control.within(limits::WHOLE_TABLE, |control| control.rows(&query)).map_err(failed)?;
     Ok(AskedOfData::Keys(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()))
 }
 

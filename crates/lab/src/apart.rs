@@ -12,7 +12,7 @@ use plimsoll_host::sample::{LoadProcess, process};
 use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_model::LoadPoint;
-use plimsoll_plan::RunPlan;
+use plimsoll_plan::{RunPlan, Url};
 use plimsoll_script::last_event::LastEvent;
 use plimsoll_script::{Script, Scripted};
 use serde::{Deserialize, Serialize};
@@ -79,8 +79,10 @@ pub struct Assignment {
     plan: RunPlan,
     point: LoadPoint,
     ask: Option<String>,
-    /// Of a private server; what an external one is reached by stands in the plan.
+    /// Of a private server.
     socket: Option<PathBuf>,
+    /// Of an external one, with what protects the connection. The plan has only its description.
+    url: Option<Url>,
     user: String,
     password: String,
     database: String,
@@ -98,6 +100,7 @@ impl Assignment {
             point,
             ask: None,
             socket: target.server.as_ref().map(|server| server.socket().to_owned()),
+            url: target.url.clone(),
             user: target.endpoint.user.clone(),
             password: target.endpoint.password.0.clone(),
             database: target.database.clone(),

@@ -1,10 +1,13 @@
-//! Limits that would stop a run half way, checked before it starts.
+//! Limits that would stop a run half way, checked before it starts, and how long whole tables may be read around it.
 
 use crate::error::LabError;
 use plimsoll_host::limits::{SPARE_FILES, allow_open_files};
 use plimsoll_plan::RunPlan;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+/// A statement around a load point that reads a whole table.
+pub const WHOLE_TABLE: Duration = Duration::from_secs(3600);
 /// Connections that others need besides those of the load, including our control connection.
 const SPARE_CONNECTIONS: u64 = 2;
 

@@ -9,7 +9,7 @@ use plimsoll_plan::listen::ListenAddress;
 use plimsoll_plan::plan::FleetPlan;
 use plimsoll_server::Settings;
 use plimsoll_wire::text::identifier;
-use std::net::IpAddr;
+use std::net::ToSocketAddrs;
 
 /// The origin of the settings of such a server.
 const ORIGIN: &str = "[fleet] listen";
@@ -28,7 +28,7 @@ impl Listening {
     /// [`LabError::Refused`] if its fleet was not begun here with keys, so that agents have no login.
     pub fn of(plan: Option<&FleetPlan>, home: &Home) -> Result<Option<Listening>, LabError> {
         let Some(FleetPlan { broker, listen: Some(address), .. }) = plan else { return Ok(None) };
-        if address.host.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified()) {
+        if is_everywhere(address) {
             let why =
                 format!("[fleet] listen: {address} is every address of this machine; name the one that agents reach");
             return Err(LabError::Refused(why));
@@ -77,5 +77,26 @@ impl Listening {
             target.control.run(&statement).map_err(|failure| LabError::sql("making the login of agents", &failure))?;
         }
         Ok(())
+    }
+}
+
+/// Whether it means every address of this machine, however that is written: `0` and `0x0` do, too.
+fn is_everywhere(address: &ListenAddress) -> bool {
+    let resolved = (address.host.as_str(), address.port).to_socket_addrs();
+    resolved.is_ok_and(|mut all| all.any(|one| one.ip().to_canonical().is_unspecified()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_address_is_known_however_it_is_written() {
+        for text in ["0.0.0.0:13306", "0:13306", "0.0:13306", "0x0:13306", "[::]:13306", "[::ffff:0.0.0.0]:13306"] {
+            assert!(is_everywhere(&ListenAddress::parse(text).unwrap()), "{text}");
+        }
+        for text in ["127.0.0.1:13306", "10.0.0.7:13306", "[::1]:13306"] {
+            assert!(!is_everywhere(&ListenAddress::parse(text).unwrap()), "{text}");
+        }
     }
 }

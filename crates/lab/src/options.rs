@@ -23,4 +23,6 @@ pub struct Options {
     pub threads: usize,
     /// How long a search or a ladder waits for a quiet machine.
     pub wait_quiet: Duration,
+    /// They do not wait for one.
+    pub noisy_host: bool,
 }

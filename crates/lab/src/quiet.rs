@@ -2,6 +2,7 @@
 //! builds the next trial on it.
 
 use crate::error::LabError;
+use crate::options::Options;
 use plimsoll_host::sample::{Busy, Neighbours};
 use plimsoll_model::number::duration;
 use plimsoll_model::summary::Point;
@@ -23,12 +24,13 @@ const NAMED: usize = 3;
 /// Processes that take fewer CPUs than this are not named.
 const WORTH_A_NAME: f64 = 0.05;
 
-/// Whether the trials of `plan` build on each other, so that a disturbed one spoils those after it.
-pub fn is_needed(plan: &LabPlan) -> bool {
+/// Whether the trials of `plan` build on each other, so that a disturbed one spoils those after it, and nobody said to
+/// go on nevertheless.
+pub fn is_needed(plan: &LabPlan, options: &Options) -> bool {
     let builds = !plan.rungs.is_empty()
         || plan.tune.is_some()
         || plan.variants.iter().any(|variant| variant.load.find.is_some());
-    builds && !plan.trials.noisy_host
+    builds && !plan.trials.noisy_host && !options.noisy_host
 }
 
 /// Whether others kept the machine busy while this was measured.

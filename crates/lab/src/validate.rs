@@ -9,8 +9,8 @@ use plimsoll_data::drop::drop as drop_data;
 use plimsoll_data::load::load;
 use plimsoll_data::target::{OpenTarget, TargetSpec, private_server};
 use plimsoll_engine::endpoint::Password;
-use plimsoll_evaluate::Validator;
-use plimsoll_host::Home;
+use plimsoll_evaluate::{EvaluateError, Validator};
+use plimsoll_host::{Home, owner};
 use plimsoll_model::io::{IoSummary, Probe, Validated};
 use plimsoll_model::summary::Point;
 use plimsoll_model::{LoadPoint, Scalar};
@@ -66,6 +66,15 @@ impl Servers<'_> {
 }
 
 impl Validator for Servers<'_> {
+    fn can_work_in(&self, place: &EvaluationDirectory) -> Result<(), EvaluateError> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        owner::check(place.path()).map_err(|error| {
+            EvaluateError::Environment(format!("--validate: no server can be started in the directory: {error}"))
+        })
+    }
+
     /// If a server cannot be measured, the results of those before it are kept.
     fn validate(
         &mut self,
@@ -348,6 +357,8 @@ fn remark(predicted: Option<f64>, reached: Option<f64>, cpu_bound: bool) -> Stri
 mod tests {
     use super::*;
     use plimsoll_model::summary::HostShares;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn what_limited_a_server_is_said_in_words() {
@@ -373,6 +384,19 @@ mod tests {
         assert_eq!(fs::read(&log).unwrap(), before);
         assert!(blocks(&log) * 512 >= 3 << 20, "{} blocks", blocks(&log));
         assert_eq!(fs::read_dir(data.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_directory_that_others_can_write_to_is_refused_before_anything_is_measured() {
+        let root = tempfile::tempdir().unwrap();
+        let data = root.path().join("data");
+        fs::create_dir(&data).unwrap();
+        fs::set_permissions(&data, Permissions::from_mode(0o777)).unwrap();
+        let place = EvaluationDirectory::create(&root.path().join("home"), &data).unwrap();
+        let choices = ["auto".to_owned()];
+        let refusal = Servers(&choices).can_work_in(&place).unwrap_err().to_string();
+        assert!(refusal.contains("--validate") && refusal.contains("others can write to it"), "{refusal}");
+        assert!(Servers(&[]).can_work_in(&place).is_ok(), "nobody asked for a server");
     }
 
     #[test]

@@ -67,6 +67,7 @@ impl Proved {
         ] {
             control.run(sql).unwrap();
         }
+        let writes_through = verification::writes_through(&variables(&mut self.target).unwrap());
         let before = Sight::of(&mut self.target).unwrap();
         for id in 0..INSERTS {
             self.target.control.run(&format!("INSERT INTO sbtest.t VALUES ({id}, REPEAT('x', 8000))")).unwrap();
@@ -81,7 +82,7 @@ impl Proved {
         let after = Sight::of(&mut self.target).unwrap();
         verification::behaviour(
             verifications,
-            &ObservedBehaviour { before: &before, after: &after, sent: &sent, connections: 1 },
+            &ObservedBehaviour { before: &before, after: &after, sent: &sent, connections: 1, writes_through },
         );
     }
 }

@@ -12,10 +12,13 @@ use rustix::fs::statvfs;
 use rustix::process::geteuid;
 use rustix::system::sysinfo;
 use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Default size of a lane if there is room for it, bytes.
 const USUAL_BYTES: u64 = 4 << 30;
+/// What has to be zero at the start of a user's own server, bytes.
+const BLANK_BYTES: u64 = 1 << 20;
 /// The mount source of file systems without a device: a word that shows whose they are.
 pub(super) const SOURCE: &str = "plimsoll";
 
@@ -177,6 +180,9 @@ impl Builder<'_> {
             self.image()?;
         }
         self.connect()?;
+        if self.spec.nbd.is_some() {
+            must_be_blank(&self.site.export(), self.spec.name())?;
+        }
         self.file_system()
     }
 
@@ -291,6 +297,23 @@ impl Builder<'_> {
     }
 }
 
+/// Refuses to make a file system on a user's own server that may hold another one, or a partition table: all of them
+/// begin within the first MiB.
+///
+/// # Errors
+/// [`LaneError::Refused`] if anything but zeros is there; [`LaneError::Io`].
+fn must_be_blank(export: &Path, name: &str) -> Result<(), LaneError> {
+    let mut start = Vec::new();
+    let read = File::open(export).and_then(|file| file.take(BLANK_BYTES).read_to_end(&mut start));
+    read.during("read", export)?;
+    match start.iter().all(|byte| *byte == 0) {
+        true => Ok(()),
+        false => Err(LaneError::Refused(format!(
+            "{name}: the server holds data, which a new file system would destroy; clear its first MiB to use it"
+        ))),
+    }
+}
+
 /// Mounts the file system of a lane's device with the options that its spec names.
 pub(super) fn mount(site: &Site, spec: &Spec, device: &str) -> Result<(), LaneError> {
     let (filesystem, mut options) = match spec.kind {
@@ -358,6 +381,23 @@ mod tests {
         assert_eq!(sized("ext4", Some(128 << 20)), Ok(128 << 20));
         assert!(sized("xfs", Some(128 << 20)).unwrap_err().contains("320 MiB"));
         assert!(sized("ext4", Some(1 << 60)).unwrap_err().contains("free space"));
+    }
+
+    #[test]
+    fn a_server_that_holds_data_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let export = directory.path().join("disk");
+        let mut bytes = vec![0_u8; 2 << 20];
+        let mut blank = |at: usize| {
+            bytes[at] = 0x53;
+            fs::write(&export, &bytes).unwrap();
+            bytes[at] = 0;
+            must_be_blank(&export, "ext4,nbd=db:10809").map_err(|error| error.to_string())
+        };
+        // Where ext4 has its magic number, and the last byte that counts.
+        assert!(blank(1080).unwrap_err().contains("clear its first MiB"));
+        assert!(blank((1 << 20) - 1).is_err());
+        assert_eq!(blank(1 << 20), Ok(()));
     }
 
     #[test]

@@ -228,11 +228,15 @@ pub fn state(site: &Site) -> Result<LaneState, LaneError> {
 /// Undoes the steps in the journal of a locked lane, the last one first, and removes its directory.
 ///
 /// # Errors
-/// Those of the first step that cannot be undone; the next call continues from there.
+/// Those of the first step that cannot be undone; the next call continues from there. A lane that is up and in use is
+/// as it was.
 pub fn undo(site: &Site) -> Result<(), LaneError> {
     let lines = read(site)?;
     if lines.is_empty() {
         return site.remove_empty();
+    }
+    if let Some(JournalLine::Up(lane)) = lines.last() {
+        let_go(site, &lines, lane)?;
     }
     withdraw(site)?;
     // A program that outlived Plimsoll may still finish what was under way.
@@ -249,6 +253,23 @@ pub fn undo(site: &Site) -> Result<(), LaneError> {
         JournalLine::Undo(undo) => undo.undo(site),
         JournalLine::Up(_) => Ok(()),
     })
+}
+
+/// Takes a lane that is up from its users, before anything of it changes: one that is in use stays up, with its limits.
+///
+/// # Errors
+/// [`LaneError::Environment`] while it is in use.
+fn let_go(site: &Site, lines: &[JournalLine], lane: &Lane) -> Result<(), LaneError> {
+    reunite(site)?;
+    let mounted = lines.iter().find_map(|line| match line {
+        JournalLine::Undo(Undo::Mount { point, source }) if *point == lane.directory => Some(source),
+        _ => None,
+    });
+    match mounted {
+        Some(source) => mounts::unmount(&lane.directory, source),
+        // Without a mount the kernel does not keep files that are in use from being removed.
+        None => process::none_uses(&lane.directory),
+    }
 }
 
 /// Lets no client of a network lane wait for its server at every step: the link carries again, and a client whose server is
@@ -297,6 +318,20 @@ mod tests {
         (site, journal)
     }
 
+    fn lane_in(directory: PathBuf) -> Lane {
+        Lane {
+            name: "ext4".to_owned(),
+            directory,
+            device: None,
+            group: None,
+            trigger: None,
+            parts: Vec::new(),
+            server_device: None,
+            operations: None,
+            is_volatile: false,
+        }
+    }
+
     #[test]
     fn what_was_written_is_read_and_undone() {
         let lanes = tempfile::tempdir().unwrap();
@@ -332,17 +367,7 @@ mod tests {
         let spec = Spec::parse("ext4").unwrap();
         assert!(LaneJournal::begin(&site, &spec).unwrap_err().to_string().contains("plimsoll clean"));
         fs::create_dir(site.mount()).unwrap();
-        let lane = Lane {
-            name: "ext4".to_owned(),
-            directory: site.mount(),
-            device: None,
-            group: None,
-            trigger: None,
-            parts: Vec::new(),
-            server_device: None,
-            operations: None,
-            is_volatile: false,
-        };
+        let lane = lane_in(site.mount());
         journal.up(&lane).unwrap();
         assert_eq!(state(&site).unwrap(), LaneState::Up(lane.clone()));
         assert!(LaneJournal::begin(&site, &spec).unwrap_err().to_string().contains("is up already"));
@@ -352,5 +377,36 @@ mod tests {
         journal.up(&lane).unwrap();
         assert_eq!((read(&site).unwrap().len(), state(&site).unwrap()), (3, LaneState::Left));
         undo(&site).unwrap();
+    }
+
+    #[test]
+    fn a_lane_that_cannot_be_unmounted_stays_up_with_its_limits() {
+        let lanes = tempfile::tempdir().unwrap();
+        let (site, mut journal) = begun(lanes.path());
+        // A mount that is there, and that nobody may remove.
+        let lane = lane_in(PathBuf::from("/"));
+        let group = lanes.path().join("group");
+        fs::create_dir(&group).unwrap();
+        journal.before(Undo::Mount { point: lane.directory.clone(), source: "of the lane".to_owned() }).unwrap();
+        journal.before(Undo::Cgroup { path: group.clone() }).unwrap();
+        journal.up(&lane).unwrap();
+        undo(&site).unwrap_err();
+        assert!(group.exists() && is_finished(&site).unwrap());
+    }
+
+    #[test]
+    fn a_lane_without_a_mount_is_not_removed_under_its_users() {
+        let lanes = tempfile::tempdir().unwrap();
+        let (site, mut journal) = begun(lanes.path());
+        let lane = lane_in(site.mount());
+        fs::create_dir(site.mount()).unwrap();
+        journal.up(&lane).unwrap();
+        let file = File::create(site.mount().join("ibdata1")).unwrap();
+        let error = undo(&site).unwrap_err().to_string();
+        assert!(error.contains("end what is using") && error.contains(&std::process::id().to_string()), "{error}");
+        assert_eq!(state(&site).unwrap(), LaneState::Up(lane));
+        drop(file);
+        undo(&site).unwrap();
+        assert!(!site.root().exists());
     }
 }

@@ -243,7 +243,7 @@ impl Lanes {
     /// Takes a lane down, and removes everything on it.
     ///
     /// # Errors
-    /// [`LaneError::Refused`] if there is none; [`LaneError::Environment`] while it is in use.
+    /// [`LaneError::Refused`] if there is none; [`LaneError::Environment`] while it is in use: then it stays up.
     pub fn down(&self, spec: &Spec) -> Result<(), LaneError> {
         let site = Site::of(&self.root, spec);
         let Some(_lock) = site.lock()? else { return Err(not_up(spec)) };

@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 /// How long a process may take to end by itself before it is killed, and then to vanish.
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(10);
+/// How long a process that is just being started may have our files open, which it does not use.
+const STARTED_WITHIN: Duration = Duration::from_secs(2);
 
 /// Ends every process of this program that was started for the lane in this directory, and waits until they are gone.
 ///
@@ -59,6 +61,10 @@ impl Sought<'_> {
             "nbdkit" => site.socket().ok().map(|socket| socket_word(&socket)).into_iter().collect(),
             "unshare" | "nsenter" => {
                 [LaneSide::Client, LaneSide::Server].map(|side| namespace::net_word(&site.namespace(side))).to_vec()
+            }
+            // Users copy to the lane and look at its file system by its mount point, which ours never name.
+            "cp" | "e2fsck" | "xfs_repair" | "btrfs" => {
+                [site.image(), site.export()].iter().map(|path| path.display().to_string()).collect()
             }
             _ => site.worked_on().iter().map(|path| path.display().to_string()).collect(),
         };
@@ -140,6 +146,29 @@ fn kill_if(pid: i32, holds: impl Fn() -> bool) {
     if let Some(handle) = handle.filter(|_| holds()) {
         let _ = pidfd_send_signal(&handle, Signal::KILL);
     }
+}
+
+/// Makes sure that no process runs in this directory, or has a file below it open, as far as this user can see.
+///
+/// # Errors
+/// [`LaneError::Environment`] with one that does.
+pub(super) fn none_uses(directory: &Path) -> Result<(), LaneError> {
+    let deadline = Instant::now() + STARTED_WITHIN;
+    while let Some(pid) = pids().find(|pid| uses(*pid, directory)) {
+        if Instant::now() >= deadline {
+            let place = directory.display();
+            return Err(LaneError::Environment(format!("pid {pid} is using {place}; first end what is using it")));
+        }
+        thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+fn uses(pid: i32, directory: &Path) -> bool {
+    let process = PathBuf::from(format!("/proc/{pid}"));
+    let files = fs::read_dir(process.join("fd")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let places = ["cwd", "root", "exe"].map(|link| process.join(link));
+    places.into_iter().chain(files).any(|link| fs::read_link(link).is_ok_and(|to| to.starts_with(directory)))
 }
 
 /// How nbdkit is told where to listen.
@@ -239,5 +268,15 @@ mod tests {
         let ours = site(Path::new("/h/lanes"), "ext4,delay=2ms");
         assert_eq!(Sought::of("nbdkit", &ours).words, ["--unix=/h/lanes/ext4,delay=2ms/nbd.sock"]);
         assert!(Sought::of("nbdfuse", &ours).words.contains(&"/h/lanes/ext4,delay=2ms/fuse/disk".to_owned()));
+    }
+
+    #[test]
+    fn what_users_do_at_the_mount_point_is_theirs() {
+        let ours = site(Path::new("/h/lanes"), "ext4");
+        for program in ["cp", "e2fsck", "xfs_repair", "btrfs"] {
+            let words = Sought::of(program, &ours).words;
+            assert_eq!(words, ["/h/lanes/ext4/disk.img", "/h/lanes/ext4/fuse/disk"], "{program}");
+        }
+        assert!(Sought::of("umount", &ours).words.contains(&"/h/lanes/ext4/mount".to_owned()));
     }
 }

@@ -1,11 +1,12 @@
 //! `/recording/ID`: its report, also for download in every format.
 
 use crate::catalogue::{RecordingTopic, moment};
-use crate::history::labels;
+use crate::history::{encoded, labels};
 use crate::page::{Page, Refused};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use plimsoll_model::layout::escape;
+use plimsoll_model::text::shell_word;
 use plimsoll_record::read::{Entry, State};
 use plimsoll_render::{Format, fragment, render, script};
 use plimsoll_report::document::Document;
@@ -38,7 +39,7 @@ fn strip(entry: &Entry) -> String {
         0 | 1 => String::new(),
         _ => format!(" <a href=\"/compare?pick={id}&amp;pick={id}\">Compare its variants</a>"),
     };
-    let name = escape(&entry.manifest.name);
+    let name = encoded(&entry.manifest.name);
     format!(
         "<nav class=\"strip\" aria-label=\"This recording\"><span>{} · {} UTC</span>{live}{compare} \
          <a href=\"/trend/{name}\">Over time</a> <span class=\"formats\">Report as {}</span></nav>\n{}",
@@ -57,7 +58,7 @@ fn labelled(entry: &Entry) -> String {
          <pre>plimsoll recordings tag {id} TAG\nplimsoll recordings note {id} \"TEXT\"\nplimsoll recordings keep {}</pre>\
          </details></div>\n",
         labels(entry),
-        escape(&entry.manifest.name)
+        escape(&shell_word(&entry.manifest.name))
     )
 }
 
@@ -75,4 +76,33 @@ pub fn file(entry: &Entry, document: &Document, name: &str) -> Result<Response, 
     let disposition = format!("attachment; filename=\"{}.{ending}\"", entry.id());
     Ok(([(header::CONTENT_TYPE, media_type.to_owned()), (header::CONTENT_DISPOSITION, disposition)], text)
         .into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+    use plimsoll_host::facts::HostFacts;
+    use plimsoll_plan::{Plan, StoragePlan};
+    use plimsoll_record::Manifest;
+    use std::path::PathBuf;
+
+    fn entry(name: &str) -> Entry {
+        let plan = Plan::Storage(StoragePlan::default());
+        let manifest = Manifest::new(name, "0.1.0", Timestamp::UNIX_EPOCH, plan, HostFacts::default());
+        Entry { directory: PathBuf::from("/nowhere/one"), manifest, being_written: false }
+    }
+
+    #[test]
+    fn a_name_with_a_slash_is_one_part_of_an_address() {
+        let shown = strip(&entry("group/member"));
+        assert!(shown.contains("href=\"/trend/group%2Fmember\""), "{shown}");
+    }
+
+    #[test]
+    fn a_name_is_one_word_of_the_command_that_is_shown() {
+        assert!(labelled(&entry("group/member")).contains("keep group/member</pre>"));
+        let planted = labelled(&entry("x; rm -rf ~"));
+        assert!(!planted.contains("keep x;") && planted.contains("x; rm -rf ~"), "{planted}");
+    }
 }

@@ -117,6 +117,11 @@ impl Recorder {
         (self.current.phase, self.current.start_ns, self.current.end_ns) = window.interval(window.start_ns);
     }
 
+    /// Whether the window has begun.
+    pub fn has_begun(&self) -> bool {
+        self.window.start_ns != u64::MAX
+    }
+
     pub fn window(&self) -> Window {
         self.window
     }
@@ -395,6 +400,13 @@ mod tests {
         };
         assert_eq!(told(0), [(0, S / 2, None), (S / 2, 3 * S / 2, Some((S + 7, S + 7)))]);
         assert_eq!(told(123_456_789 * S), told(0));
+    }
+
+    #[test]
+    fn a_window_has_begun_once_it_is_given_one_even_at_zero() {
+        let shape = Shape { transactions: 1, statements: 1, counters: 0 };
+        assert!(!Recorder::new(1, shape, false, false).has_begun());
+        assert!(recorder().has_begun());
     }
 
     #[test]

@@ -6,13 +6,17 @@ use crate::lab::change_with_interval;
 use crate::rounds::over;
 pub use of_lab::{gate_places, is_gateable, slower_variants};
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::{Difference, Row, unlike_in_words};
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::{Difference, Row, Verdict, unlike_in_words};
 use plimsoll_model::gate::{Decision, GateFinding, GateLimit, Limited};
-use plimsoll_model::number::{counted, percent, short, tick};
+use plimsoll_model::number::{counted, number, percent, short, tick};
+use plimsoll_model::stopping::{CarriedOver, MAY_BE_CARRIED_OVER};
 use plimsoll_model::summary::Point;
 use plimsoll_model::total;
 
 const NOTHING_MEASURED: &str = "nothing was measured";
+/// So many deviations from its mean a normal variable is beyond in 1 of 20 cases.
+const TWO_SIDED: f64 = 1.96;
 
 /// What was measured in one place: at a load point, of a lab by one variant.
 #[derive(Clone, Debug)]
@@ -30,11 +34,17 @@ pub fn judge(limits: &[GateLimit], places: &[GatePlace<'_>]) -> Vec<GateFinding>
 
 fn found(limit: &GateLimit, place: &GatePlace<'_>) -> GateFinding {
     let measured = measured(limit.of, &place.rounds);
-    let decision = match &measured {
-        Some(measured) => limit.decide(measured.low, measured.high),
-        None => Decision::Failed,
+    let unanswered = Unanswered::of(limit.of, &place.rounds);
+    let by_samples = measured.as_ref().map_or(Decision::Failed, |measured| limit.decide(measured.low, measured.high));
+    let decision = match &unanswered {
+        Some(unanswered) if by_samples != Decision::Failed => unanswered.decision(),
+        _ => by_samples,
     };
     let why = match &measured {
+        Some(measured) if decision != by_samples || decision == Decision::Failed && unanswered.is_some() => {
+            let unanswered = unanswered.map(|unanswered| unanswered.in_words()).unwrap_or_default();
+            format!("{}{unanswered}", in_words(limit.of, measured))
+        }
         Some(measured) => format!("{}{}", in_words(limit.of, measured), remedy(decision, measured)),
         None if place.rounds.is_empty() => NOTHING_MEASURED.to_owned(),
         None => "there are no samples".to_owned(),
@@ -42,17 +52,66 @@ fn found(limit: &GateLimit, place: &GatePlace<'_>) -> GateFinding {
     GateFinding { limit: limit.text.clone(), at: Some(place.at.clone()), decision, measured, why }
 }
 
+/// Arrivals at a set rate that were not answered, where they are more than may be later than a percentile: they count as
+/// answered later than any limit.
+struct Unanswered {
+    lost: f64,
+    offered: f64,
+    /// How many may be later.
+    most: f64,
+}
+
+impl Unanswered {
+    fn of(of: Limited, rounds: &[&Point]) -> Option<Unanswered> {
+        let Limited::Metric(Metric::Time(statistic)) = of else { return None };
+        let later = 1.0 - statistic.quantile()?;
+        let sum = |of: fn(&Point) -> u64| {
+            total(rounds.iter().filter(|point| point.load.rate.is_some()).map(|point| of(point))) as f64
+        };
+        let lost = sum(|point| point.counts.dropped.saturating_add(point.counts.failed));
+        let offered = sum(|point| point.counts.offered);
+        Some(Unanswered { lost, offered, most: later * offered }).filter(|found| found.lost > found.most)
+    }
+
+    /// It fails if they are more than that by more than chance: some wait at the end of a window at any load.
+    fn decision(&self) -> Decision {
+        if self.lost - TWO_SIDED * self.lost.sqrt() > self.most { Decision::Failed } else { Decision::Undecided }
+    }
+
+    /// `, but 600 of 5,000 arrivals were not answered`.
+    fn in_words(&self) -> String {
+        format!(", but {} of {} arrivals were not answered", number(self.lost, 0), number(self.offered, 0))
+    }
+}
+
 /// Whether b is slower than a by more than `limit`, a share, judging by the row that decides between them. It fails only if
-/// the whole interval says so, and passes only if the whole of it says that b is not.
-pub fn slower(a: &str, b: &str, unlike_work: &[Difference], row: &Row, limit: f64) -> GateFinding {
-    let decision = match row.worse_by_more_than(limit) {
+/// the whole interval says so, and passes only if the whole of it says that b is not, and nothing larger hides behind what
+/// flips of a running server carried over.
+pub fn slower(
+    a: &str,
+    b: &str,
+    unlike_work: &[Difference],
+    row: &Row,
+    carried: Option<&CarriedOver>,
+    limit: f64,
+) -> GateFinding {
+    // A change that was found is larger than what is carried over, or it would have no verdict.
+    let is_found = matches!(row.verdict, Verdict::Higher | Verdict::Lower);
+    let is_hidden = !is_found && carried.is_some_and(|of| of.hides_more_than(limit));
+    let worse = row.worse_by_more_than(limit);
+    let decision = match worse {
         _ if !unlike_work.is_empty() => Decision::Undecided,
+        Some(false) if is_hidden => Decision::Undecided,
         Some(true) => Decision::Failed,
         Some(false) => Decision::Passed,
         None => Decision::Undecided,
     };
+    let remedy = match worse {
+        Some(false) if is_hidden => format!("; {MAY_BE_CARRIED_OVER}"),
+        _ => remedy(decision, &row.change),
+    };
     let why = match unlike_work {
-        [] => format!("{} {}{}", row.metric.unit(), change_with_interval(&row.change), remedy(decision, &row.change)),
+        [] => format!("{} {}{remedy}", row.metric.unit(), change_with_interval(&row.change)),
         unlike => format!("they did not do the same work ({})", unlike_in_words(unlike)),
     };
     GateFinding { decision, measured: Some(row.change.clone()), why, ..nothing_measured(a, b, limit) }
@@ -122,8 +181,7 @@ fn remedy(decision: Decision, measured: &Estimate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::Metric;
-    use plimsoll_model::comparison::Verdict;
+    use plimsoll_model::LoadPoint;
     use plimsoll_model::gate::Beyond;
     use plimsoll_model::metric::Statistic;
     use plimsoll_model::summary::{Counts, LatencyMs};
@@ -162,6 +220,26 @@ mod tests {
             "gate undecided: limit at 16 connections: 25.0 ms at the 99th percentile (95 % interval 24.0 – 26.5); \
              more rounds, or a quieter machine, would narrow it"
         );
+    }
+
+    #[test]
+    fn what_was_not_answered_at_a_set_rate_is_later_than_any_limit() {
+        let judged = |dropped, failed, rate: Option<f64>| {
+            let mut point = point(100.0, 4.0);
+            point.load = LoadPoint { connections: 8, rate };
+            point.counts = Counts { offered: 5000, started: 5000, dropped, failed, ..Counts::default() };
+            let estimate = Estimate::new(4.0, (3.8, 4.2), 0.95, 8.0, "8 batches".to_owned());
+            point.response_ms = rate.map(|_| point.latency_ms);
+            point.estimates.insert(Metric::Latency(Statistic::P99), estimate.clone());
+            point.estimates.insert(Metric::Response(Statistic::P99), estimate);
+            one(&limit(Limited::Metric(Metric::P99), Beyond::Above, 20.0), &[&point])
+        };
+        let stalled = judged(400, 200, Some(100.0));
+        assert_eq!(stalled.decision, Decision::Failed, "{stalled:?}");
+        assert!(stalled.why.ends_with(", but 600 of 5,000 arrivals were not answered"), "{stalled:?}");
+        assert_eq!(judged(55, 0, Some(100.0)).decision, Decision::Undecided, "1 % may be late, by chance more");
+        assert_eq!(judged(50, 0, Some(100.0)).decision, Decision::Passed);
+        assert_eq!(judged(400, 200, None).decision, Decision::Passed, "a closed loop has no arrivals");
     }
 
     #[test]
@@ -211,7 +289,7 @@ mod tests {
 
     #[test]
     fn slower_is_only_what_the_whole_interval_says_is_slower() {
-        let decided = |row: &Row, limit| slower("base", "new", &[], row, limit);
+        let decided = |row: &Row, limit| slower("base", "new", &[], row, None, limit);
         let row = compared(Metric::TransactionsPerSecond, -0.152, Some((-0.174, -0.129)));
         let failed = decided(&row, 0.05);
         assert_eq!(
@@ -230,15 +308,34 @@ mod tests {
     #[test]
     fn what_nobody_knows_is_undecided() {
         let wide = compared(Metric::TransactionsPerSecond, -0.05, Some((-0.58, 0.53)));
-        let wide = slower("base", "new", &[], &wide, 0.05);
+        let wide = slower("base", "new", &[], &wide, None, 0.05);
         assert!(wide.why.ends_with("; more rounds, or a quieter machine, would narrow it"), "{wide:?}");
-        let once = slower("base", "new", &[], &compared(Metric::Nopm, -0.5, None), 0.05);
+        let once = slower("base", "new", &[], &compared(Metric::Nopm, -0.5, None), None, 0.05);
         assert!(once.why.ends_with("; 1 pair cannot have an interval; 3 can"), "{once:?}");
         let (a, b) = (Some("100000".to_owned()), Some("250000".to_owned()));
         let unlike = [Difference { what: "table_size".to_owned(), a, b }];
         let certain = compared(Metric::TransactionsPerSecond, -0.152, Some((-0.174, -0.129)));
-        let other = slower("base", "new", &unlike, &certain, 0.05);
+        let other = slower("base", "new", &unlike, &certain, None, 0.05);
         assert_eq!(other.why, "they did not do the same work (table_size 100000 and 250000)");
         assert_eq!([wide.decision, once.decision, other.decision], [Decision::Undecided; 3]);
+    }
+
+    #[test]
+    fn what_flips_carried_over_may_hide_what_is_slower() {
+        let row = compared(Metric::TransactionsPerSecond, -0.01, Some((-0.035, 0.015)));
+        let carried = |share: f64, restarted| {
+            let carried = Estimate::new(share, (share - 0.02, share + 0.02), 0.95, 5.0, "5 rounds".to_owned());
+            CarriedOver { carried, restarted }
+        };
+        let judged = |row: &Row, carried: &CarriedOver| slower("base", "new", &[], row, Some(carried), 0.05);
+        let hidden = judged(&row, &carried(0.13, false));
+        assert_eq!(hidden.decision, Decision::Undecided, "{hidden:?}");
+        assert!(hidden.why.ends_with(&format!("; {MAY_BE_CARRIED_OVER}")), "{hidden:?}");
+        assert_eq!(judged(&row, &carried(-0.13, false)).decision, Decision::Undecided);
+        assert_eq!(judged(&row, &carried(0.04, false)).decision, Decision::Passed, "no more than the limit");
+        assert_eq!(judged(&row, &carried(0.13, true)).decision, Decision::Passed, "the rounds are those of restarts");
+        let faster = compared(Metric::TransactionsPerSecond, 0.4, Some((0.35, 0.45)));
+        let faster = Row { verdict: Verdict::Higher, ..faster };
+        assert_eq!(judged(&faster, &carried(0.13, false)).decision, Decision::Passed, "much more than is carried over");
     }
 }

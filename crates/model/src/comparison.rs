@@ -4,6 +4,7 @@ use crate::caveat::Caveat;
 use crate::estimate::Estimate;
 use crate::load_point::{self, LoadPoint};
 use crate::metric::Metric;
+use crate::stopping::CarriedOver;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -54,6 +55,9 @@ pub struct Comparison {
     pub unlike_work: Vec<Difference>,
     /// What else differs between the sides: versions, settings, parameters.
     pub differences: Vec<Difference>,
+    /// Where both took turns on one running server, at first at least: what one left behind for the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switchback: Option<CarriedOver>,
     pub caveats: Vec<Caveat>,
 }
 

@@ -64,6 +64,11 @@ pub struct CarriedOver {
 }
 
 impl CarriedOver {
+    /// Whether a change of more than `limit`, a share, may hide behind it, where the rounds are those of flips.
+    pub fn hides_more_than(&self, limit: f64) -> bool {
+        !self.restarted && self.carried.value.ln_1p().abs() > limit.ln_1p()
+    }
+
     /// `blocks after a flip show +12.0 % (+8.0 % to +16.0 %) more of the change than those after them`.
     pub fn in_words(&self) -> String {
         let ends = |(low, high)| format!(" ({} to {})", signed_percent(low), signed_percent(high));

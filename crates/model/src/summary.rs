@@ -204,16 +204,24 @@ impl Point {
         if self.rounds.is_empty() { std::slice::from_ref(self) } else { &self.rounds }
     }
 
-    /// CPUs that neither the load generator, the server nor the network lane below its data kept busy; none where the
-    /// server's process is not known.
+    /// CPUs of this machine that the load generator kept busy; of a fleet, those of its agents here.
+    pub fn cpus_of_client(&self) -> Option<f64> {
+        match self.agents.is_empty() {
+            true => Some(self.client.process_cpu_us_per_query? * self.queries as f64 / 1e6 / self.seconds),
+            false => {
+                let mut here = self.agents.iter().filter(|agent| agent.is_here);
+                here.try_fold(0.0, |sum, agent| Some(sum + agent.cpus?))
+            }
+        }
+    }
+
+    /// CPUs that neither the load generator, the server, the network lane below its data nor a hypervisor took; none
+    /// where the server's process is not known.
     pub fn cpus_of_others(&self) -> Option<f64> {
-        let (host, server) = (self.host?, self.server.as_ref()?.cpus_busy?);
-        let client = match self.agents.is_empty() {
-            true => self.client.process_cpu_us_per_query? * self.queries as f64 / 1e6 / self.seconds,
-            false => self.agents.iter().filter(|agent| agent.is_here).map(|agent| agent.cpus).sum::<Option<f64>>()?,
-        };
+        let (host, server, client) = (self.host?, self.server.as_ref()?.cpus_busy?, self.cpus_of_client()?);
         let storage = self.storage_cpus.unwrap_or(0.0);
-        Some((host.busy * host.cpus as f64 - client - server - storage).max(0.0)).filter(|cpus| cpus.is_finite())
+        let busy = (host.busy - host.steal).max(0.0) * host.cpus as f64;
+        Some((busy - client - server - storage).max(0.0)).filter(|cpus| cpus.is_finite())
     }
 
     /// The same, if they are so many that they disturbed it.
@@ -466,4 +474,26 @@ pub struct Skew {
 pub struct Backlog {
     pub start: u64,
     pub end: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_hypervisor_took_is_not_told_as_other_processes() {
+        let point = |busy, steal| Point {
+            seconds: 10.0,
+            queries: 1000,
+            host: Some(HostShares { cpus: 4, busy, steal, ..HostShares::default() }),
+            server: Some(ServerCost { cpus_busy: Some(1.0), ..ServerCost::default() }),
+            client: ClientCost { process_cpu_us_per_query: Some(10_000.0), ..ClientCost::default() },
+            ..Point::default()
+        };
+        assert_eq!(point(1.0, 0.0).cpus_of_others(), Some(2.0));
+        assert_eq!(point(1.0, 0.5).cpus_of_others(), Some(0.0));
+        assert_eq!(point(0.25, 0.5).cpus_of_others(), Some(0.0), "never less than none");
+        let stolen = point(1.0, 0.5);
+        assert!(stolen.disturbing_cpus().is_none() && stolen.disturbing_steal().is_some());
+    }
 }

@@ -43,7 +43,8 @@ fn option(client: &mut ClientSection, name: &str, given: Option<String>) -> Resu
     let url = &mut client.url;
     match name.replace('_', "-").as_str() {
         "user" => url.user = Some(value),
-        "password" => client.password = Some(value),
+        // Alone on its line it names no password, as for the servers' own clients.
+        "password" => client.password = given,
         "host" => url.host = value,
         "port" => url.port = value.parse().map_err(|_| format!("port `{value}` is not a number from 1 to 65535"))?,
         "socket" => url.socket = Some(PathBuf::from(value)),
@@ -89,6 +90,12 @@ mod tests {
         }
         let error = parse("[client]\nget-server-public-key=perhaps\n", "my.cnf").err().unwrap().to_string();
         assert!(error.starts_with("my.cnf, line 2: ") && error.contains("true or false"), "{error}");
+    }
+
+    #[test]
+    fn a_password_without_a_value_hides_no_other() {
+        let password = |line: &str| parse(&format!("[client]\n{line}\n"), "my.cnf").unwrap().password;
+        assert_eq!((password("password"), password("password=")), (None, Some(String::new())));
     }
 
     #[test]

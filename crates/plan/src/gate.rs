@@ -7,8 +7,9 @@ use plimsoll_model::gate::{Beyond, GateLimit, Limited};
 use plimsoll_model::metric::Statistic;
 use plimsoll_model::number::thousands;
 
-const LIMIT: &str = "what the gate fails if, such as 'p99 > 20ms', 'tps < 1000', 'nopm < 50k', 'errors > 0' or \
-                     'failed > 1%'";
+const LIMIT: &str = "what the gate fails if, such as 'p99 > 20ms', 'tps < 1000', 'qps < 20k', 'nopm < 50k', \
+                     'errors > 0', 'failed > 1%' or 'server_cpu_us_per_transaction > 300'; times are p50, p90, p95, \
+                     p99, p999 and mean";
 const TIME: &str = "a time with its unit, such as 20ms, 500us or 1s";
 const NUMBER: &str = "a number such as 1000, 20k or 1.5M";
 const COUNT: &str = "a whole number";

@@ -1,7 +1,7 @@
 //! What was to be measured: the plan that stands in a recording, by its kind.
 
 use crate::lab::LabPlan;
-use crate::plan::RunPlan;
+use crate::plan::{FleetPlan, RunPlan};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -40,6 +40,15 @@ impl Plan {
         match self {
             Plan::Storage(plan) => Some(plan),
             _ => None,
+        }
+    }
+
+    /// The agents that make its load, if this process does not.
+    pub fn fleet(&self) -> Option<&FleetPlan> {
+        match self {
+            Plan::Run(plan) | Plan::Quickstart(plan) | Plan::Sysbench(plan) => plan.fleet.as_ref(),
+            Plan::Lab(plan) => plan.fleet.as_ref(),
+            Plan::Storage(_) => None,
         }
     }
 

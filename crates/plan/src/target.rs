@@ -3,6 +3,7 @@
 use crate::broker::written;
 use crate::error::PlanError;
 use percent_encoding::percent_decode_str;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -21,7 +22,8 @@ pub enum Target {
 }
 
 /// An external server. It contains no password.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Url {
     pub user: Option<String>,
     pub host: String,
@@ -117,6 +119,13 @@ impl Url {
             Some(socket) => ListeningPlace::Socket(socket.clone()),
             None => ListeningPlace::Tcp { host: self.host.to_ascii_lowercase(), port: self.port },
         }
+    }
+
+    /// The ssl-mode that was chosen: whoever names an authority, and no mode, wants its certificates, as with MySQL's
+    /// clients.
+    pub fn chosen_ssl_mode(&self) -> Option<&str> {
+        let of_authority = self.ssl_ca.as_ref().map(|_| "verify-ca");
+        self.ssl_mode.as_deref().or(of_authority)
     }
 
     /// What it leaves open is taken from `other`, except the server's address.
@@ -282,6 +291,24 @@ mod tests {
             (Some("u"), "h", Some(false))
         );
         assert_eq!(both.ssl_mode.as_deref(), Some("required"), "left open by the first");
+    }
+
+    #[test]
+    fn an_authority_alone_asks_for_its_certificates() {
+        let mode = |options: &str| url(&format!("mysql://u@h/d?{options}")).chosen_ssl_mode().map(str::to_owned);
+        assert_eq!(mode("ssl-ca=/ca.pem").as_deref(), Some("verify-ca"));
+        assert_eq!(mode("ssl-ca=/ca.pem&ssl-mode=verify-identity").as_deref(), Some("verify-identity"));
+        assert_eq!(mode("ssl-mode=required&ssl-ca=/ca.pem").as_deref(), Some("required"));
+        assert_eq!(mode("get-server-public-key=true"), None);
+        let both = url("mysql://u@h/d?ssl-ca=/ca.pem").or(&url("mysql://u@h/d?ssl-mode=verify-identity"));
+        assert_eq!(both.chosen_ssl_mode(), Some("verify-identity"), "a mode that is named anywhere counts");
+    }
+
+    #[test]
+    fn one_that_is_handed_over_keeps_what_protects_it() {
+        let whole = url("mysql://u@h/d?ssl-mode=verify-ca&ssl-ca=/ca.pem&get-server-public-key=false");
+        let handed = serde_json::to_string(&whole).unwrap();
+        assert_eq!(serde_json::from_str::<Url>(&handed).unwrap(), whole);
     }
 
     #[test]

@@ -375,7 +375,7 @@ pub struct TargetArgs {
     /// Ask for the password on the terminal; otherwise it comes from the option file or MYSQL_PWD.
     #[arg(long)]
     pub ask_password: bool,
-    /// Database, if the target names none.
+    /// Database, in place of the target's.
     #[arg(long, value_name = "NAME")]
     pub database: Option<String>,
 }

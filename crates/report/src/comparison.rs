@@ -355,6 +355,7 @@ mod tests {
             headline,
             unlike_work: Vec::new(),
             differences: Vec::new(),
+            switchback: None,
             caveats: Vec::new(),
         }
     }

@@ -102,6 +102,7 @@ pub struct Trial {
     pub status: TrialStatus,
     /// Why it was not completed.
     pub why: Option<String>,
+    /// What its samples say against what it measured; the summary of the whole tells them with its own.
     pub caveats: Vec<Caveat>,
     pub point: Option<Point>,
     /// The evaluation of a storage trial.

@@ -9,13 +9,15 @@ use crate::stopping::{ComparisonState, criterion, is_hopeless, of_pairs};
 use crate::switchback;
 use crate::trial::EndedTrial;
 use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::worse_by_more_than;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_model::stopping::restarted_label;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::pairs::{pairs, points};
 use plimsoll_plan::lab::{Order, StoppingRule, SwitchbackBlock, TrialRules, Variant};
 use plimsoll_stats::sides::Criterion;
-use plimsoll_stats::switchback::Switched;
+use plimsoll_stats::switchback::{Switched, SwitchedPair};
 
 /// A list of trials that grows by a round where outcomes decide who takes part in it.
 pub struct Grid {
@@ -163,8 +165,9 @@ impl Grid {
             let rounds = switchback::rounds(&all[place]);
             match switchback::judged(&rounds, criterion, rule.decide) {
                 Switched::Lingers => return None,
-                Switched::Open if !is_hopeless(rounds.len(), ended) => open.push(place),
-                Switched::Open | Switched::Decided => {}
+                _ if is_hopeless(rounds.len(), ended) => {}
+                Switched::Decided if is_known(rule, criterion, &rounds, all[place].deciding()) => {}
+                Switched::Open | Switched::Decided => open.push(place),
             }
         }
         Some(open)
@@ -178,6 +181,14 @@ impl Grid {
             (Turning::Never | Turning::Still, None) => name.clone(),
         }
     }
+}
+
+/// Whether rounds of a switchback tell what a gate asks, if there is one.
+fn is_known(rule: &StoppingRule, criterion: &Criterion, rounds: &[SwitchedPair], deciding: Metric) -> bool {
+    let Some(limit) = rule.fail_if_slower else { return true };
+    let seconds: Vec<(f64, f64)> = rounds.iter().map(|round| round.second).collect();
+    let change = criterion.paired(&seconds);
+    change.is_ok_and(|change| worse_by_more_than(&change, deciding.more_is_better(), limit).is_some())
 }
 
 impl Stage for Grid {

@@ -77,3 +77,65 @@ impl Aside {
         called.map_err(|error| Failure::Setup(format!("waiting for the server failed: {error}")))?
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_engine::Address;
+    use plimsoll_engine::endpoint::{Password, Resolved};
+    use plimsoll_engine::tls::Tls;
+    use plimsoll_workloads::distribution::Distribution;
+    use std::path::PathBuf;
+
+    /// A state whose script has been run, and which connects to nothing.
+    fn loaded(text: &str) -> Aside {
+        let endpoint = Endpoint {
+            address: Address::Unix(PathBuf::new()),
+            resolved: Resolved::Unix(PathBuf::new()),
+            user: String::new(),
+            password: Password::default(),
+            database: None,
+            tls: Arc::new(Tls::disabled()),
+            local_files: false,
+        };
+        let script = Arc::new(Script::from_text("test.lua", text.as_bytes().to_vec(), Distribution::Uniform));
+        let place = AsidePlace { tid: 0, threads: 1, seed: 1, drawn: Arc::default() };
+        let mut aside = Aside::new(&script, endpoint, Protocol::Text, place).unwrap();
+        aside.call("load", ()).unwrap();
+        aside
+    }
+
+    fn text(aside: &mut Aside, function: &str) -> String {
+        aside.call(function, ()).unwrap().unwrap().to_string().unwrap()
+    }
+
+    #[test]
+    fn what_a_script_adds_to_string_is_a_method_of_texts() {
+        let mut aside = loaded(
+            r#"function string.trim(text) return (text:gsub("^%s+", ""):gsub("%s+$", "")) end
+            function trimmed() return ("  x "):trim() .. ("y"):upper() end
+            function in_a_coroutine() return coroutine.wrap(function() return (" z"):trim() end)() end
+            function absent() return tostring(("x").nothing) end"#,
+        );
+        assert_eq!(text(&mut aside, "trimmed"), "xY");
+        assert_eq!(text(&mut aside, "in_a_coroutine"), "z");
+        assert_eq!(text(&mut aside, "absent"), "nil");
+    }
+
+    #[test]
+    fn a_module_in_c_is_named_as_what_cannot_be_loaded() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("native.so"), "").unwrap();
+        let mut aside = loaded(&format!(
+            r#"package.cpath = "{}/?.so"
+            local function why(name) return (select(2, pcall(require, name))) end
+            function native() return why("native") end
+            function absent() return why("absent") end"#,
+            directory.path().display()
+        ));
+        let native = text(&mut aside, "native");
+        assert!(native.contains("native.so' cannot be loaded"), "{native}");
+        let absent = text(&mut aside, "absent");
+        assert!(absent.contains("module 'absent' not found") && !absent.contains("cannot be loaded"), "{absent}");
+    }
+}

@@ -108,6 +108,23 @@ impl ScriptCoroutine {
         Ok(self.is_paused.get())
     }
 
+    /// Sees a function through that stands behind one of its events, if there is one: it asks whether there are more, and
+    /// ends.
+    ///
+    /// # Errors
+    /// As [`ScriptCoroutine::call`]; [`Failure::Cancelled`] where it begins further events until the run is given up.
+    pub async fn see_through(&self, function: &str) -> Result<(), Failure> {
+        while self.is_paused.get() {
+            // It may begin events without asking.
+            self.thread.give_way().await;
+            if !self.thread.sleep(0.0).await {
+                return Err(Failure::Cancelled);
+            }
+            self.next_event(function).await?;
+        }
+        Ok(())
+    }
+
     async fn answer(&self, mut question: Question) -> Result<Paused, Failure> {
         loop {
             let (a, b) = (question.place(0), question.place(1));

@@ -87,8 +87,11 @@ impl Budget {
         Budget { events, time_ns, begun: AtomicU64::new(0) }
     }
 
-    /// Takes one event from it, if there is one; during the warm-up there always is.
+    /// Takes one event from it, if there is one: during the warm-up there always is, and none once the run was ended.
     pub fn take(&self, now_ns: u64, window: Window) -> bool {
+        if window.is_over(now_ns) {
+            return false;
+        }
         if now_ns < window.w0_ns {
             return true;
         }
@@ -161,6 +164,8 @@ mod tests {
         let budget = Budget::new(0, 10);
         assert!(budget.take(109, window) && !budget.take(110, window));
         assert!(Budget::default().take(u64::MAX, window));
+        let ended = Window { w1_ns: Some(500), ..window };
+        assert!(Budget::default().take(499, ended) && !Budget::default().take(500, ended), "the run was ended");
     }
 
     #[test]

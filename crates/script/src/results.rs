@@ -1,8 +1,9 @@
 //! The results of one statement, kept apart, for a script that may read their rows.
 
 use plimsoll_wire::WireError;
+use plimsoll_wire::budget::{self, Share};
 use plimsoll_wire::cells::{Cells, ReceivedRow};
-use plimsoll_wire::response::Sink;
+use plimsoll_wire::response::{KEPT_PAYLOAD_LIMIT, Sink};
 
 /// The results of the last statement of a connection. Their memory is used again for the next.
 #[derive(Debug, Default)]
@@ -13,12 +14,30 @@ pub struct Results {
     /// The one that is read, and its next row.
     set: usize,
     row: usize,
+    /// Bytes of memory of the sets before the last, as far as those do not count them themselves.
+    earlier: usize,
+    share: Share,
 }
 
 impl Results {
     /// Forgets what the statement before has left.
     pub fn clear(&mut self) {
         (self.count, self.set, self.row) = (0, 0, 0);
+        if std::mem::take(&mut self.earlier) > budget::FREE {
+            self.sets.truncate(1);
+            self.share = Share::default();
+        }
+    }
+
+    /// The set that is being received; those before it are counted.
+    fn last(&mut self) -> Result<&mut Cells, WireError> {
+        if self.earlier > KEPT_PAYLOAD_LIMIT {
+            return Err(WireError::TooLarge { what: "a result", bytes: self.earlier, limit: KEPT_PAYLOAD_LIMIT });
+        }
+        if self.earlier > budget::FREE {
+            self.share.resize(self.earlier)?;
+        }
+        Ok(&mut self.sets[self.count - 1])
     }
 
     fn current(&self) -> Option<&Cells> {
@@ -54,6 +73,7 @@ impl Sink for Results {
     const KEEPS: bool = true;
 
     fn result(&mut self) {
+        self.earlier += self.sets[..self.count].last().map_or(0, Cells::uncounted);
         self.count += 1;
         if self.sets.len() < self.count {
             self.sets.push(Cells::default());
@@ -62,10 +82,29 @@ impl Sink for Results {
     }
 
     fn column(&mut self, definition: &[u8]) -> Result<(), WireError> {
-        self.sets[self.count - 1].column(definition)
+        self.last()?.column(definition)
     }
 
     fn row(&mut self, payload: &[u8]) -> Result<(), WireError> {
-        self.sets[self.count - 1].row(payload)
+        self.last()?.row(payload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_without_end_have_a_limit_together() {
+        let (mut results, row) = (Results::default(), vec![b'x'; 20 << 10]);
+        let refused = (0..10_000).find_map(|_| {
+            results.result();
+            results.row(&row).err()
+        });
+        assert!(matches!(refused, Some(WireError::TooLarge { .. })), "{refused:?}");
+        results.clear();
+        assert_eq!((results.sets.len(), results.size()), (1, None), "their memory is given back");
+        results.result();
+        results.row(&row).expect("the next statement begins anew");
     }
 }

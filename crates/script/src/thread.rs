@@ -70,6 +70,7 @@ pub struct ScriptThread {
 /// The statement that was sent last.
 #[derive(Default)]
 struct Last {
+    /// None once it has been answered.
     kind: Option<StatementKind>,
     text: Vec<u8>,
 }
@@ -220,12 +221,27 @@ impl ScriptThread {
     fn sent(&self, kind: Option<StatementKind>, text: &[u8]) -> u64 {
         self.note(kind, text);
         self.has_asked.set(true);
-        self.exchanges.borrow_mut().sent(kind)
+        let counted = kind.filter(|_| self.counts());
+        self.exchanges.borrow_mut().sent(counted)
     }
 
     fn answered(&self, sent_ns: u64, result: &Result<ResponseTotals, Failure>) {
-        let operation = Catalogue::operation_of(self.last.borrow().kind);
-        self.exchanges.borrow_mut().answered(operation, sent_ns, result);
+        let (operation, counts) = (Catalogue::operation_of(self.last.borrow().kind), self.counts());
+        let mut exchanges = self.exchanges.borrow_mut();
+        if counts {
+            exchanges.answered(operation, sent_ns, result);
+        } else {
+            exchanges.answered_uncounted(result);
+        }
+        // What fails after this leaves nothing open.
+        if matches!(result, Ok(_) | Err(Failure::Server(_))) {
+            self.last.borrow_mut().kind = None;
+        }
+    }
+
+    /// Whether what is asked counts: `thread_init` before the load begins is none of it, except for sysbench.
+    fn counts(&self) -> bool {
+        self.dialect().is_some() || self.connector.meter.has_begun()
     }
 
     /// Sends a statement as text; its rows are kept: see [`ScriptThread::with_results`]. How many rows and columns its
@@ -256,7 +272,8 @@ impl ScriptThread {
                 Ok(statement)
             }
             Err(failure) => {
-                self.note(kind, sql.as_bytes());
+                // To prepare a statement has no effect.
+                self.note(None, sql.as_bytes());
                 self.settle(number, held, Err(failure), Exchange::Prepare).await.map(|_| 0)
             }
         }
@@ -288,7 +305,8 @@ impl ScriptThread {
         self.answered(sent_ns, &result);
         if result.is_err() && self.compatible().is_some() {
             let sql = held.statement(statement).map(|found| found.sql.clone());
-            self.note(kind, sql.unwrap_or_default().as_bytes());
+            let open = self.last.borrow().kind;
+            self.note(open, sql.unwrap_or_default().as_bytes());
         }
         let is_dry = held.is_dry();
         let totals = self.settle(number, held, result, Exchange::Execute).await?;

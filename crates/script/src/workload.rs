@@ -153,8 +153,13 @@ impl Workload for Scripted {
     async fn finish(&self, state: ScriptState, client: &mut ScriptClient) -> Result<(), Failure> {
         match state.routine {
             Some(routine) => {
-                let done = routine.call("thread_done").await.map(drop);
-                let done = done.map_err(|failure| client.thread.told("thread_done", failure));
+                let done = match routine.see_through("thread_run").await {
+                    Ok(()) => {
+                        let done = routine.call("thread_done").await.map(drop);
+                        done.map_err(|failure| client.thread.told("thread_done", failure))
+                    }
+                    Err(failure) => Err(client.thread.told("thread_run", failure)),
+                };
                 client.thread.count_event();
                 // sysbench tells it, and ends well.
                 if client.thread.compatible().is_some() { Ok(()) } else { done }
@@ -237,5 +242,85 @@ impl LoadClient for ScriptClient {
 
     async fn quit(self) {
         self.thread.quit().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_engine::endpoint::Password;
+    use plimsoll_engine::tls::Tls;
+    use plimsoll_engine::{Address, Endpoint, LoopEvent, Protocol, Run, RunSpec};
+    use plimsoll_load::arrivals::Arrivals;
+    use plimsoll_load::recorder::LoopTotals;
+    use plimsoll_load::window::Limit;
+    use plimsoll_testkit::fake::{Fake, FakePlace, Talk};
+    use plimsoll_workloads::distribution::Distribution;
+    use std::time::Duration;
+
+    /// What is counted of a script with two threads that have three events each, and how many statements were answered.
+    fn conducted(text: &str) -> (LoopTotals, u64) {
+        let fake = Fake::unix(Talk::behave);
+        let FakePlace::Unix(path) = fake.place.clone() else { panic!("a Unix socket") };
+        let address = Address::Unix(path);
+        let endpoint = Endpoint {
+            resolved: address.resolve().unwrap(),
+            address,
+            user: "root".to_owned(),
+            password: Password::default(),
+            database: None,
+            tls: Arc::new(Tls::disabled()),
+            local_files: false,
+        };
+        let spec = RunSpec {
+            endpoint,
+            connections: 2,
+            loops: 1,
+            arrivals: Arrivals::Closed,
+            limit: Limit::EventsPerConnection(3),
+            warmup_ns: 0,
+            seed: 1,
+            protocol: Protocol::Text,
+            outage_limit_ns: 20_000_000_000,
+            ignore_errors: Vec::new(),
+            private: true,
+            ask: None,
+            part: None,
+            commits: None,
+        };
+        let script = Script::from_text("test.lua", text.as_bytes().to_vec(), Distribution::Uniform);
+        let run = Run::begin(spec, Arc::new(Scripted::new(script)));
+        let mut queries = 0;
+        let totals = loop {
+            match run.next(Duration::from_secs(30)).expect("the run goes on") {
+                LoopEvent::Ready(_) => {
+                    run.start();
+                }
+                LoopEvent::Interval(tally) => queries += tally.counters.queries,
+                LoopEvent::Drained(totals) => break totals,
+                LoopEvent::Failed(_) => {}
+            }
+        };
+        run.finish();
+        (totals, queries)
+    }
+
+    #[test]
+    fn what_a_thread_asks_before_the_load_is_none_of_it() {
+        let (totals, queries) = conducted(
+            "function thread_init() con = sysbench.sql.driver():connect() con:query('SELECT 1') end\n\
+             function event() con:query('SELECT 2') end",
+        );
+        assert_eq!((totals.counts.finished, totals.sent.select, queries), (6, 6, 6));
+    }
+
+    #[test]
+    fn a_commit_that_was_answered_is_known_whatever_the_script_does_then() {
+        let (totals, _) = conducted(
+            "function thread_init() con = sysbench.sql.driver():connect() end\n\
+             function event() con:query('COMMIT') error('it ends here') end",
+        );
+        assert!(totals.sent.commit > 0);
+        assert_eq!(totals.unknown, 0);
     }
 }

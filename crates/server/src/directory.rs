@@ -188,11 +188,12 @@ impl ServerDirectory {
         Lock::holder(&self.path.join(LOCK))
     }
 
-    /// Who holds the lock now, if anybody does.
+    /// Who holds the lock now, if anybody does. One that cannot be looked at is held by nobody that we know of; whoever
+    /// takes it is told why that fails.
     pub fn held_by(&self) -> Option<String> {
         match Lock::try_peek(&self.path.join(LOCK)) {
-            Ok(true) => None,
-            _ => Some(self.holder()),
+            Ok(false) => Some(self.holder()),
+            Ok(true) | Err(_) => None,
         }
     }
 
@@ -408,4 +409,25 @@ fn end_of(path: &Path) -> String {
         file.take(MOST).read_to_end(&mut bytes)
     });
     read.map(|_| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_cannot_be_asked_is_held_by_nobody() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| place.path().into())).unwrap();
+        let directory = ServerDirectory::prepare(&home, "a").unwrap();
+        let lock = directory.lock("a test").unwrap();
+        assert!(directory.held_by().is_some_and(|holder| holder.starts_with("a test (pid ")));
+        drop(lock);
+        assert_eq!(directory.held_by(), None);
+        let path = directory.path().join(LOCK);
+        fs::remove_file(&path).unwrap();
+        // It leads to itself, so nobody can open it.
+        std::os::unix::fs::symlink(LOCK, &path).unwrap();
+        assert_eq!(directory.held_by(), None);
+    }
 }

@@ -62,8 +62,14 @@ const RUNS: [Run; 12] = [
 
 /// Bytes of the small and of the large set within this limit: the article's own if there is room.
 pub(crate) fn sizes(usable: u64) -> (u64, u64) {
+    let (small, large) = sized(usable);
+    (SMALL.min(small), LARGE.min(large))
+}
+
+/// The same with a large set of this size, and a small one in proportion.
+pub(crate) fn sized(bytes: u64) -> (u64, u64) {
     let grained = |bytes: u64| (bytes / GRAIN * GRAIN).max(GRAIN);
-    (SMALL.min(grained(usable / 16)), LARGE.min(grained(usable)))
+    (grained(bytes / 16), grained(bytes))
 }
 
 /// The article's runs. The small set has the size of the page files, the large one that of the largest working set.

@@ -305,9 +305,10 @@ pub fn check(job: &Job) -> Result<(), StorageError> {
     stream::check(job)
 }
 
-/// Bytes of memory that the buffers of a job take.
+/// Bytes of memory that the buffers of a job take, with what its verification remembers of each block.
 pub fn buffer_bytes(job: &Job) -> u64 {
-    Buffers::bytes(job.engine.depth() as usize, fit::largest(&job.access))
+    let remembered = fit::verified_block(job).map_or(0, |block| Verifier::bytes(&job.layout, block));
+    Buffers::bytes(job.engine.depth() as usize, fit::largest(&job.access)).saturating_add(remembered)
 }
 
 /// The parts of a loop, before it has an engine.

@@ -2,7 +2,7 @@
 
 use crate::op::PAGE;
 use crate::percona;
-use crate::probe::{self, Extent, ProbeStep};
+use crate::probe::{self, ADVISING_NS, Extent, ProbeStep};
 use plimsoll_load::window::SECOND_NS;
 use plimsoll_model::io::DeviceFacts;
 
@@ -40,11 +40,10 @@ const FILES: [Steps; 17] = [
 ];
 const QUICK: &[u8] = &[1, 2, 5, 6, 7, 9, 13, 17];
 const FULL: &[u8] = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 20, 21];
-/// The probes on which advice about settings rests, and how long they take if there is time: the sheet accepts no less.
+/// The probes on which advice about settings rests.
 const ADVISING: [u8; 7] = [4, 7, 8, 9, 10, 11, 17];
-const ADVISING_NS: u64 = 10 * SECOND_NS;
-/// It takes half an hour, so it only runs on request.
-const STEADY: u8 = 14;
+/// The number of the probe that takes half an hour, so that it only runs on request.
+pub const STEADY: u8 = 14;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suite {
@@ -100,7 +99,7 @@ impl Suite {
     pub fn sized(self, extent: Extent, bytes: u64) -> Extent {
         let (data_bytes, most_bytes) = match self {
             Suite::Quick | Suite::Full => same(bytes),
-            Suite::Percona2008 => percona::sizes(bytes),
+            Suite::Percona2008 => percona::sized(bytes),
         };
         Extent { data_bytes, most_bytes, ..extent }
     }
@@ -272,6 +271,26 @@ mod tests {
         };
         assert!(time(Suite::Quick) <= 90.0, "{} s", time(Suite::Quick));
         assert!(time(Suite::Full) <= 20.0 * 60.0, "{} s", time(Suite::Full));
+    }
+
+    #[test]
+    fn files_are_measured_for_as_long_as_advice_needs() {
+        let windows = |suite: Suite, change: fn(&mut Extent)| {
+            let mut extent = suite.extent(&machine(1000 * GIB, 24 * GIB));
+            change(&mut extent);
+            let files = suite.steps(&extent, false).into_iter().filter(|step| step.probe == 9);
+            files.map(|step| step.job.limit).collect::<Vec<_>>()
+        };
+        assert!(windows(Suite::Full, |_| {}).iter().all(|limit| *limit == Limit::Time(ADVISING_NS)));
+        let asked = windows(Suite::Quick, |extent| extent.advising_ns = ADVISING_NS);
+        assert!(!asked.is_empty() && asked.iter().all(|limit| *limit == Limit::Time(ADVISING_NS)));
+    }
+
+    #[test]
+    fn a_size_that_is_asked_for_is_used_whatever_that_of_the_article() {
+        let extent = Suite::Percona2008.extent(&machine(1000 * GIB, 24 * GIB));
+        let sized = Suite::Percona2008.sized(extent, 16 * GIB);
+        assert_eq!((sized.data_bytes, sized.most_bytes), (GIB, 16 * GIB));
     }
 
     #[test]

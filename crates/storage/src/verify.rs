@@ -55,8 +55,13 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// `block` bytes each, a multiple of [`SECTOR`]; `seed` is the one that the files were laid out with. Takes 4 bytes
-    /// of memory per block.
+    /// Bytes of memory that one takes: 4 per block.
+    pub fn bytes(layout: &FileLayout, block: u32) -> u64 {
+        layout.bytes() / u64::from(block).max(SECTOR as u64) * size_of::<AtomicU32>() as u64
+    }
+
+    /// `block` bytes each, a multiple of [`SECTOR`]; `seed` is the one that the files were laid out with. Takes
+    /// [`Verifier::bytes`] of memory.
     pub fn new(layout: &FileLayout, block: u32, seed: u64) -> Verifier {
         let block = u64::from(block).max(SECTOR as u64);
         let blocks_per_file = layout.bytes_per_file / block;

@@ -111,7 +111,7 @@ impl Begun {
     fn new<T: BuiltinTask>(request: &TestRequest, preamble: String, headline: Headline, task: T) -> Begun {
         let General { events, time, .. } = request.general;
         let events = if T::HAS_ITS_OWN_END { 0 } else { events };
-        let (spec, budget) = (spec(&request.general), Budget::new(events, time * 1_000_000_000));
+        let (spec, budget) = (spec(&request.general, events), Budget::new(events, time * 1_000_000_000));
         Begun::of(preamble, headline, move || Ok(Run::begin(spec, Arc::new(Alone { task, budget }))))
     }
 
@@ -161,7 +161,7 @@ fn measure(test: &BuiltinTest, request: &TestRequest, around: &mut Caller) -> Re
     let Begun { preamble, headline, follow } = (test.begin)(request, options)?;
     console::report(&text::preamble(general));
     console::report(&preamble);
-    let plan = planned::plan(request, &spec(general), planned::NO_SERVER.to_owned());
+    let plan = planned::plan(request, &spec(general, general.events), planned::NO_SERVER.to_owned());
     follow(AskedRun { general, plan: &plan }, &mut Headed(headline), around)
 }
 

@@ -48,7 +48,8 @@ pub(crate) fn request(words: &[String]) -> Result<Option<TestRequest>, Halt> {
         );
     }
     old::translate(&mut line);
-    let mut own = OptionSet::new(renamed(with_file(std::mem::take(&mut line.options))?));
+    let typed = with_file(std::mem::take(&mut line.options))?;
+    let mut own = OptionSet::new(renamed(typed, &mut console::say));
     own.know(tables::OWN)?;
     let mut options = OptionSet::new(own.take_unknown());
     for specs in all_tables() {
@@ -80,19 +81,24 @@ fn with_file(typed: Vec<TypedOption>) -> Result<Vec<TypedOption>, Halt> {
     }
 }
 
-/// Options by their names of today; those of yesterday are told.
-fn renamed(typed: Vec<TypedOption>) -> Vec<TypedOption> {
-    let today = |mut option: TypedOption| {
-        if let Some((old, new, is_told)) = tables::RENAMED.into_iter().find(|(old, ..)| *old == option.name) {
-            if is_told {
-                let dashed = old.replace('_', "-");
-                console::say(&format!("WARNING: --{dashed} is deprecated, use --{new} instead"));
+/// Options by their names of today. As with sysbench, those of yesterday are told and count more than today's, unless they
+/// say no more than their default.
+fn renamed(mut today: Vec<TypedOption>, warn: &mut dyn FnMut(&str)) -> Vec<TypedOption> {
+    for (old, new, least) in tables::RENAMED {
+        let Some(last) = today.iter().rev().find(|option| option.name == old).cloned() else { continue };
+        let value = last.value.as_deref().unwrap_or_default().trim_start();
+        match value.parse::<i64>() {
+            // By its own name, by which that is told.
+            Err(_) if !value.is_empty() => continue,
+            Ok(number) if number > least => {
+                warn(&format!("WARNING: --{} is deprecated, use --{new} instead", old.replace('_', "-")));
+                today.push(TypedOption { name: new.to_owned(), ..last });
             }
-            option.name = new.to_owned();
+            _ => {}
         }
-        option
-    };
-    typed.into_iter().map(today).collect()
+        today.retain(|option| option.name != old);
+    }
+    today
 }
 
 fn help() -> String {
@@ -127,5 +133,36 @@ fn test(request: TestRequest, around: &mut Caller) -> Result<u8, Halt> {
     match request.line.test.as_deref().and_then(builtin::find) {
         Some(test) => builtin::run(test, request, around),
         None => scripts::run(request, around),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is made of a line's options, and what is told of them.
+    fn renamed_of(line: &str) -> (Vec<String>, Vec<String>) {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let mut told = Vec::new();
+        let options =
+            renamed(CommandLine::parse(&words).unwrap().options, &mut |text: &str| told.push(text.to_owned()));
+        let shown = |option: TypedOption| format!("{}={}", option.name, option.value.unwrap_or_default());
+        (options.into_iter().map(shown).collect(), told)
+    }
+
+    #[test]
+    fn old_names_are_told_and_count_more_than_new_ones() {
+        let (options, told) = renamed_of("--num-threads=16 --max-requests=5 --threads=4 --tx-rate=3 --max-time=7");
+        assert_eq!(options, ["threads=4", "threads=16", "events=5", "time=7", "rate=3"]);
+        assert_eq!(told[0], "WARNING: --num-threads is deprecated, use --threads instead");
+        assert_eq!(told.len(), 4, "{told:?}");
+    }
+
+    #[test]
+    fn old_names_that_say_nothing_are_left_out() {
+        let (options, told) = renamed_of("--events=9 --max-requests=0 --num-threads=1 --max-time --tx-rate=0");
+        assert_eq!((options, told), (vec!["events=9".to_owned()], Vec::new()));
+        let (options, told) = renamed_of("--max-requests=x --max-time=5 --max-time=0");
+        assert_eq!((options, told), (vec!["max_requests=x".to_owned()], Vec::new()));
     }
 }

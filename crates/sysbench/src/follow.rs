@@ -29,7 +29,7 @@ pub trait Reporter {
     /// Whether its events are statements.
     fn is_sql(&self) -> bool;
 
-    /// Whether what is done after the last event, such as syncs, is no event itself.
+    /// Whether what is done after the last event, such as syncs, is no event itself. It takes its time all the same.
     fn leaves_out_the_end(&self) -> bool {
         false
     }
@@ -131,6 +131,9 @@ fn ready(
     reporter: &mut dyn Reporter,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<Readiness, Halt> {
+    if is_interrupted() {
+        return Err(Halt::Quiet(Halt::INTERRUPTED));
+    }
     let patience =
         Patience { is_interrupted, begun: Instant::now(), within: Duration::from_secs(general.ready_within) };
     let each = |done: &str| {
@@ -191,7 +194,7 @@ struct Follower<'a> {
     drained: usize,
     /// Whole seconds that are over.
     second: u64,
-    /// Seconds from the first event to the last.
+    /// Seconds from the first event to the last, or to the end of what is done after it.
     elapsed: f64,
     interval: RunTotals,
     /// Since the last checkpoint.
@@ -286,13 +289,13 @@ impl Follower<'_> {
         if tally.phase == Phase::WarmUp {
             return Ok(());
         }
-        if tally.phase == Phase::Measure {
+        let leaves_out = self.reporter.leaves_out_the_end();
+        if tally.phase == Phase::Measure || leaves_out {
             let warmup_ns = self.general.warmup * 1_000_000_000;
             self.elapsed = self.elapsed.max(tally.end_ns.saturating_sub(warmup_ns) as f64 / 1e9);
         }
-        let are_events = tally.phase == Phase::Measure || !self.reporter.leaves_out_the_end();
-        self.interval.add(tally, self.open_loop, are_events);
-        self.since.add(tally, self.open_loop, are_events);
+        self.interval.add(tally, self.open_loop, leaves_out);
+        self.since.add(tally, self.open_loop, leaves_out);
         let whole = tally.end_ns.saturating_sub(tally.start_ns) >= 1_000_000_000;
         if tally.phase != Phase::Measure || !whole {
             return Ok(());
@@ -309,7 +312,7 @@ impl Follower<'_> {
             console::report(&format!("[ {}s ] Checkpoint report:\n", self.second));
             let totals = std::mem::take(&mut self.since);
             self.reset = true;
-            let ending = Closing { elapsed: self.elapsed, fairness: ThreadsFairness::default() };
+            let ending = Closing { elapsed: self.elapsed, fairness: self.means(&totals) };
             console::report(&self.reporter.report(self.general, &ending, &totals)?);
         }
         Ok(())
@@ -346,6 +349,11 @@ impl Follower<'_> {
         recorder.end(&self.served, ended);
     }
 
+    /// What the threads did on average since a checkpoint: nobody knows of each how much that was.
+    fn means(&self, totals: &RunTotals) -> ThreadsFairness {
+        ThreadsFairness::means(totals, self.general.threads)
+    }
+
     /// The report at the end.
     fn last(&mut self) -> Result<(), Halt> {
         if !self.reset && !self.open_loop {
@@ -353,7 +361,11 @@ impl Follower<'_> {
             let busy_ns: u64 = self.served.served.iter().map(|served| served.busy_ns).sum();
             self.since.sum = busy_ns as f64 / 1e6;
         }
-        let ending = Closing { elapsed: self.elapsed, fairness: ThreadsFairness::of(&self.served.served) };
+        if self.general.histogram {
+            console::report(&text::histogram(&self.since));
+        }
+        let fairness = if self.reset { self.means(&self.since) } else { ThreadsFairness::of(&self.served.served) };
+        let ending = Closing { elapsed: self.elapsed, fairness };
         console::report(&self.reporter.report(self.general, &ending, &self.since)?);
         Ok(())
     }

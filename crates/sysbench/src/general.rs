@@ -3,7 +3,11 @@
 use crate::console;
 use crate::halt::Halt;
 use crate::options::OptionSet;
+use plimsoll_load::window::Limit;
 use plimsoll_workloads::distribution::{Distribution, DistributionName};
+
+/// Events that are due wait for at least so many seconds' worth of them before one is dropped.
+const BACKLOG_SECONDS: u64 = 10;
 
 /// How a test is run, whichever it is.
 #[derive(Clone, Debug)]
@@ -95,6 +99,16 @@ impl General {
     }
 }
 
+impl General {
+    /// How many events become due of a load that a budget of `events` ends: no more than those, so that no thread waits for
+    /// one that is never begun. 0 for a budget without a number.
+    pub fn limit(&self, events: u64) -> Limit {
+        // So many never wait that one is dropped, and none of them lies in the warm-up, which costs the budget nothing.
+        let all_begin = self.warmup == 0 && events <= self.rate.saturating_mul(BACKLOG_SECONDS);
+        Limit::Events(if events > 0 && all_begin { events } else { u64::MAX })
+    }
+}
+
 /// Whether each thread has a Lua state of its own.
 fn isolation(own: &OptionSet) -> Result<bool, Halt> {
     match own.text("lua_isolation") {
@@ -148,6 +162,7 @@ fn distribution(options: &OptionSet) -> Result<Distribution, Halt> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dispatch::request;
 
     #[test]
     fn a_forced_shutdown_is_seconds_or_a_share_of_the_time() {
@@ -156,6 +171,20 @@ mod tests {
         assert_eq!(forced("7", 100), Ok(Some(7)));
         assert_eq!(forced("20%", 50), Ok(Some(10)));
         assert!(forced("x", 50).is_err());
+    }
+
+    #[test]
+    fn no_more_events_become_due_than_are_begun() {
+        let limit = |line: &str, events| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            request(&words).unwrap().unwrap().general.limit(events)
+        };
+        assert_eq!(limit("--rate=50 --events=500 cpu run", 500), Limit::Events(500));
+        // Without a rate the budget is asked at once, and more than ten seconds' worth may be dropped.
+        for line in ["--events=500 cpu run", "--rate=49 --events=500 cpu run", "--rate=50 --warmup-time=1 cpu run"] {
+            assert_eq!(limit(line, 500), Limit::Events(u64::MAX), "{line}");
+        }
+        assert_eq!(limit("--rate=50 mutex run", 0), Limit::Events(u64::MAX), "a test that ends by itself");
     }
 
     #[test]

@@ -63,7 +63,7 @@ mod tests {
             "--compat=off",
         ];
         let request = request(&words.map(str::to_owned)).unwrap().unwrap();
-        let plan = plan(&request, &spec(&request.general), NO_SERVER.to_owned());
+        let plan = plan(&request, &spec(&request.general, request.general.events), NO_SERVER.to_owned());
         let params: Vec<(&str, &str)> =
             plan.params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(params, [("compat", "off"), ("events", "9"), ("histogram", "on"), ("own", "1"), ("threads", "4")]);

@@ -11,6 +11,7 @@ pub const VERSION: &str = "1.0.20";
 
 /// What the program has around it.
 pub struct Caller<'a> {
+    /// Asked of a run alone, from when its threads get ready: nothing else comes to an early end in good order.
     pub is_interrupted: &'a dyn Fn() -> bool,
     /// A password that was given otherwise than by an option.
     pub password: Option<String>,

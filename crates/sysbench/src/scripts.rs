@@ -16,7 +16,6 @@ use crate::text;
 use native::NativeOltp;
 use plimsoll_engine::{Endpoint, Protocol, Run, RunSpec};
 use plimsoll_load::arrivals::Arrivals;
-use plimsoll_load::window::Limit;
 use plimsoll_plan::RunPlan;
 use plimsoll_script::aside::AsidePlace;
 use plimsoll_script::dialect::Dialect;
@@ -188,7 +187,7 @@ fn spec(prepared: &PreparedTest) -> RunSpec {
             rate => Arrivals::Poisson { rate: rate as f64 },
         },
         // The script's own budget ends it, between events.
-        limit: Limit::Events(u64::MAX),
+        limit: general.limit(general.events),
         warmup_ns: general.warmup * 1_000_000_000,
         seed: prepared.place.seed,
         protocol: prepared.protocol,

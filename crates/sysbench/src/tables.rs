@@ -96,10 +96,6 @@ pub static PGSQL: &[OptionSpec] = &[
     option("pgsql-db", Text, Some("sbtest"), "accepted"),
 ];
 
-/// Old names, what they are called now, and whether sysbench warns of them.
-pub const RENAMED: [(&str, &str, bool); 4] = [
-    ("tx_rate", "rate", true),
-    ("max_requests", "events", true),
-    ("max_time", "time", true),
-    ("num_threads", "threads", false),
-];
+/// Old names, what they are called now, and the largest value with which sysbench takes no notice of them.
+pub const RENAMED: [(&str, &str, i64); 4] =
+    [("num_threads", "threads", 1), ("max_requests", "events", 0), ("max_time", "time", 0), ("tx_rate", "rate", 0)];

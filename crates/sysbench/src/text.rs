@@ -83,13 +83,14 @@ pub struct Closing {
     pub fairness: ThreadsFairness,
 }
 
+/// What comes before the report at the end where `--histogram` asks for it, whoever makes the report.
+pub fn histogram(totals: &RunTotals) -> String {
+    format!("Latency histogram (values are in milliseconds)\n{} \n", totals.latency.text())
+}
+
 /// What is reported of a run, or since a checkpoint.
 pub fn report(general: &General, ending: &Closing, totals: &RunTotals, is_sql: bool) -> String {
-    let mut text = String::new();
-    if general.histogram {
-        let _ = write!(text, "Latency histogram (values are in milliseconds)\n{} \n", totals.latency.text());
-    }
-    text += &if is_sql { statements(totals) } else { "\n".to_owned() };
+    let mut text = if is_sql { statements(totals) } else { "\n".to_owned() };
     let _ = write!(
         text,
         "General statistics:\n    total time:                          {:.4}s\n    total number of events:              {}\n\n",
@@ -133,4 +134,25 @@ fn threads(fairness: ThreadsFairness) -> String {
         "Threads fairness:\n    events (avg/stddev):           {:.4}/{:3.2}\n    execution time (avg/stddev):   {:.4}/{:3.2}\n\n",
         events.0, events.1, seconds.0, seconds.1
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::request;
+
+    #[test]
+    fn a_report_is_the_same_with_a_histogram_which_stands_alone() {
+        let general = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            request(&words).unwrap().unwrap().general
+        };
+        let (totals, ending) = (RunTotals::default(), Closing::default());
+        let reports = ["cpu run", "--histogram cpu run"].map(|line| report(&general(line), &ending, &totals, true));
+        assert_eq!(reports[0], reports[1]);
+        assert!(reports[0].starts_with("SQL statistics:"), "{}", reports[0]);
+        let text = histogram(&totals);
+        assert!(text.starts_with("Latency histogram (values are in milliseconds)\n       value  ---"), "{text}");
+        assert!(text.ends_with("\n \n"), "{text}");
+    }
 }

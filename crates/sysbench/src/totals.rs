@@ -28,10 +28,12 @@ pub struct RunTotals {
 }
 
 impl RunTotals {
-    /// Adds what the loops counted in an interval. With a rate, latencies count from when events were due.
-    pub fn add(&mut self, tally: &Tally, is_open_loop: bool, are_events: bool) {
+    /// Adds what the loops counted in an interval. With a rate, latencies count from when events were due. A test that
+    /// `leaves_out_the_end` has no events after its window, and that time is part of it.
+    pub fn add(&mut self, tally: &Tally, is_open_loop: bool, leaves_out_the_end: bool) {
+        let is_inside = tally.phase == Phase::Measure;
         let latencies = if is_open_loop { tally.response() } else { tally.service() };
-        if tally.phase == Phase::Measure {
+        if is_inside || leaves_out_the_end {
             let (start, end) = self.span_ns.unwrap_or((tally.start_ns, tally.end_ns));
             self.span_ns = Some((start.min(tally.start_ns), end.max(tally.end_ns)));
         }
@@ -43,7 +45,7 @@ impl RunTotals {
         let errors = tally.counters.errors.iter().filter(|(code, _)| !LOST.contains(code));
         self.errors += errors.map(|(_, count)| count).sum::<u64>();
         self.reconnects += tally.counters.reconnects;
-        if latencies.is_empty() || !are_events {
+        if latencies.is_empty() || leaves_out_the_end && !is_inside {
             return;
         }
         let (least, most) = (latencies.min() as f64 / 1e6, latencies.max() as f64 / 1e6);
@@ -87,6 +89,12 @@ impl ThreadsFairness {
             seconds: spread(served.iter().map(|served| served.busy_ns as f64 / 1e9)),
         }
     }
+
+    /// The means alone, where only sums are known; the deviations are 0.
+    pub fn means(totals: &RunTotals, threads: usize) -> ThreadsFairness {
+        let threads = threads.max(1) as f64;
+        ThreadsFairness { events: (totals.events as f64 / threads, 0.0), seconds: (totals.sum / 1e3 / threads, 0.0) }
+    }
 }
 
 /// Mean and standard deviation of a whole population.
@@ -101,6 +109,23 @@ fn spread(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_load::tally::Shape;
+
+    #[test]
+    fn what_is_done_after_the_last_event_takes_time_where_it_is_no_event() {
+        let seconds_of = |leaves_out_the_end| {
+            let mut totals = RunTotals::default();
+            for (phase, start_ns, end_ns) in
+                [(Phase::Measure, 0, 2_000_000_000), (Phase::Drain, 2_000_000_000, 5_000_000_000)]
+            {
+                let mut tally = Tally::new(Shape { transactions: 1, statements: 1, counters: 0 });
+                (tally.phase, tally.start_ns, tally.end_ns) = (phase, start_ns, end_ns);
+                totals.add(&tally, false, leaves_out_the_end);
+            }
+            totals.seconds()
+        };
+        assert_eq!((seconds_of(false), seconds_of(true)), (2.0, 5.0));
+    }
 
     #[test]
     fn the_spread_is_that_of_a_whole_population() {
@@ -109,5 +134,13 @@ mod tests {
         // As sysbench printed it of two threads, one of which did all three events: 1.5000/1.50.
         assert_eq!((fairness.events, fairness.seconds), ((1.5, 1.5), (1.5, 1.5)));
         assert_eq!(ThreadsFairness::of(&[]), ThreadsFairness::default());
+    }
+
+    #[test]
+    fn the_means_are_exact_where_only_sums_are_known() {
+        let totals = RunTotals { events: 3, sum: 1500.0, ..RunTotals::default() };
+        let fairness = ThreadsFairness::means(&totals, 2);
+        assert_eq!((fairness.events, fairness.seconds), ((1.5, 0.0), (0.75, 0.0)));
+        assert_eq!(ThreadsFairness::means(&RunTotals::default(), 0), ThreadsFairness::default());
     }
 }

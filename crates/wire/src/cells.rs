@@ -18,8 +18,8 @@ mod column_type {
     pub const YEAR: u8 = 13;
 }
 const UNSIGNED: u16 = 32;
-/// Room for the offsets of more rows than this is freed.
-const MOST_ROWS_KEPT: usize = 4096;
+/// Room for the ends of so many rows is made at first; it is doubled then.
+const FIRST_ROWS: usize = 16;
 
 /// What a column definition says about the encoding of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,10 @@ pub struct Cells {
     pub columns: Vec<ColumnDefinition>,
     fresh: bool,
     bytes: Vec<u8>,
-    ends: Vec<usize>,
     share: Share,
+    /// Where each row ends in the bytes.
+    ends: Vec<usize>,
+    share_of_ends: Share,
 }
 
 impl Sink for Cells {
@@ -59,7 +61,9 @@ impl Sink for Cells {
         self.fresh = true;
         budget::clear(&mut self.bytes, &mut self.share);
         self.ends.clear();
-        self.ends.shrink_to(MOST_ROWS_KEPT);
+        if bytes_of(&self.ends) > budget::FREE {
+            (self.ends, self.share_of_ends) = (Vec::new(), Share::default());
+        }
     }
 
     fn column(&mut self, definition: &[u8]) -> Result<(), WireError> {
@@ -81,8 +85,15 @@ impl Sink for Cells {
 
     fn row(&mut self, payload: &[u8]) -> Result<(), WireError> {
         let bytes = self.bytes.len() + payload.len();
-        if bytes > KEPT_PAYLOAD_LIMIT {
-            return Err(WireError::TooLarge { what: "a result", bytes, limit: KEPT_PAYLOAD_LIMIT });
+        // Empty rows take memory too.
+        let kept = bytes + (self.ends.len() + 1) * size_of::<usize>();
+        if kept > KEPT_PAYLOAD_LIMIT {
+            return Err(WireError::TooLarge { what: "a result", bytes: kept, limit: KEPT_PAYLOAD_LIMIT });
+        }
+        if self.ends.len() == self.ends.capacity() {
+            let rows = FIRST_ROWS.max(2 * self.ends.len());
+            self.share_of_ends.resize(rows * size_of::<usize>())?;
+            self.ends.reserve_exact(rows - self.ends.len());
         }
         if bytes > self.bytes.capacity() {
             budget::reserve(&mut self.bytes, &mut self.share, bytes)?;
@@ -110,6 +121,13 @@ impl Cells {
         self.bytes.capacity()
     }
 
+    /// Bytes of memory for all that it keeps, as far as the budget of all connections does not count them.
+    pub fn uncounted(&self) -> usize {
+        let columns = self.columns.capacity() * size_of::<ColumnDefinition>();
+        let rows = self.bytes.capacity().min(budget::FREE) + bytes_of(&self.ends).min(budget::FREE);
+        size_of::<Cells>() + columns + rows
+    }
+
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -120,6 +138,10 @@ impl Cells {
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
         Some(ReceivedRow { payload: &self.bytes[start..end], columns: &self.columns, binary: self.binary })
     }
+}
+
+fn bytes_of(ends: &Vec<usize>) -> usize {
+    ends.capacity() * size_of::<usize>()
 }
 
 /// One row. Columns are counted from 0.
@@ -313,6 +335,16 @@ mod tests {
         cells.row(&[&[0, 0][..], &5u64.to_le_bytes()].concat()).unwrap();
         assert_eq!(cells.get(0).unwrap().int(0), Ok(5));
         assert_eq!(cells.len(), 1);
+    }
+
+    #[test]
+    fn rows_without_content_have_a_limit_and_their_room_is_freed() {
+        let mut cells = cells(false, &[], &[]);
+        let kept = (0..=KEPT_PAYLOAD_LIMIT).take_while(|_| cells.row(&[]).is_ok()).count();
+        assert_eq!(kept, KEPT_PAYLOAD_LIMIT / size_of::<usize>());
+        assert!(matches!(cells.row(&[]), Err(WireError::TooLarge { .. })));
+        cells.clear();
+        assert_eq!(cells.uncounted() - size_of::<Cells>(), 0);
     }
 
     #[test]

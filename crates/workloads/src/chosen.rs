@@ -9,6 +9,7 @@ use crate::oltp::load::OltpData;
 use crate::smack::load::SmackData;
 use crate::tpcc::load::OrderEntryData;
 use crate::{ledger, oltp, smack, summaries, tpcc, unknown_workload};
+use plimsoll_load::window::Limit;
 use plimsoll_model::NamedScalars;
 
 /// (name, text) pairs as typed.
@@ -127,8 +128,13 @@ impl ChosenWorkload {
     pub fn over_all(&self, loaded: Loaded<'_>) -> Result<ChosenWorkload, Error> {
         match self {
             ChosenWorkload::OrderEntry(parameters) => parameters.over_all(loaded).map(ChosenWorkload::OrderEntry),
+            ChosenWorkload::Oltp(kind, parameters) => {
+                let whole = oltp::OltpParameters::on(*kind, pairs(&[]), Some(loaded))?;
+                let oltp::OltpParameters { tables, table_size, .. } = whole;
+                Ok(ChosenWorkload::Oltp(*kind, oltp::OltpParameters { tables, table_size, ..parameters.clone() }))
+            }
             // What must hold for these holds for each of their tables.
-            ChosenWorkload::Oltp(..) | ChosenWorkload::Smack(..) | ChosenWorkload::Ledger(_) => Ok(self.clone()),
+            ChosenWorkload::Smack(..) | ChosenWorkload::Ledger(_) => Ok(self.clone()),
         }
     }
 
@@ -166,6 +172,26 @@ impl ChosenWorkload {
             return refuse("a --rate with pacing spec", "terminals pace themselves: use one or the other");
         }
         Ok(())
+    }
+
+    /// Refuses what cannot end a run with these parameters; `warm` if it has a warm-up.
+    ///
+    /// # Errors
+    /// [`Error::Combination`].
+    pub fn ends_with(&self, limit: Limit, warm: bool) -> Result<(), Error> {
+        let ChosenWorkload::OrderEntry(parameters) = self else { return Ok(()) };
+        let (found, remedy) = match limit {
+            _ if parameters.pacing != tpcc::choices::Pacing::Spec => return Ok(()),
+            Limit::EventsPerConnection(_) => {
+                ("events per connection with pacing spec", "terminals belong to no connection: measure for a time")
+            }
+            Limit::Events(_) if warm => (
+                "events and a warm-up with pacing spec",
+                "terminals' events are counted from the start: measure for a time, or leave the warm-up out",
+            ),
+            Limit::Events(_) | Limit::Time(_) => return Ok(()),
+        };
+        Err(Error::Combination { workload: tpcc::NAME, found: found.to_owned(), remedy: remedy.to_owned() })
     }
 }
 
@@ -285,6 +311,17 @@ mod tests {
     }
 
     #[test]
+    fn what_was_narrowed_is_checked_over_all_that_was_loaded() {
+        let whole = typed(&[("tables", "3"), ("table_size", "1000")]);
+        let data = ChosenWorkload::new("oltp_read_write", &whole, None).expect("accepted").dataset(1).parameters();
+        let loaded = Loaded { parameters: &data, seed: 1 };
+        let narrowed = typed(&[("tables", "1"), ("table_size", "500"), ("point_selects", "3")]);
+        let run = ChosenWorkload::new("oltp_read_write", &narrowed, Some(loaded)).expect("accepted");
+        let ChosenWorkload::Oltp(_, over_all) = run.over_all(loaded).expect("accepted") else { panic!("oltp") };
+        assert_eq!((over_all.tables, over_all.table_size, over_all.point_selects), (3, 1000, 3));
+    }
+
+    #[test]
     fn a_workload_accepts_what_it_says() {
         for (name, _) in crate::summaries() {
             let all = parameters_of(name).expect("a workload");
@@ -309,5 +346,17 @@ mod tests {
         assert!(compat.goes_with("text", true).is_ok() && compat.goes_with("prepared", false).is_err());
         let paced = of(&[("pacing", "spec")]);
         assert!(paced.goes_with("prepared", false).is_ok() && paced.goes_with("prepared", true).is_err());
+    }
+
+    #[test]
+    fn events_of_terminals_end_a_run_only_as_they_are_counted() {
+        let ends = |pairs: &[(&str, &str)], limit, warm| {
+            ChosenWorkload::new("tpcc", &typed(pairs), None).expect("accepted").ends_with(limit, warm).is_ok()
+        };
+        let (all, each, time) = (Limit::Events(9), Limit::EventsPerConnection(9), Limit::Time(9));
+        let paced = [("pacing", "spec")];
+        assert!(ends(&paced, all, false) && ends(&paced, time, true));
+        assert!(!ends(&paced, all, true) && !ends(&paced, each, false) && !ends(&paced, each, true));
+        assert!(ends(&[], all, true) && ends(&[], each, true));
     }
 }

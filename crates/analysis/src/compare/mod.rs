@@ -21,10 +21,11 @@ use plimsoll_model::Caveat;
 use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
-use plimsoll_model::comparison::{Comparison, Design, Row, SCHEMA_VERSION, Side};
+use plimsoll_model::comparison::{Comparison, Design, Row, SCHEMA_VERSION, Side, Verdict};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::io_comparison::IoComparison;
 use plimsoll_model::lab::VariantComparison;
+use plimsoll_model::stopping::{CarriedOver, MAY_BE_CARRIED_OVER};
 use plimsoll_plan::LabPlan;
 use plimsoll_record::{RecordError, read};
 use plimsoll_schedule::stopping::criterion;
@@ -123,9 +124,10 @@ fn runs(
     let mut headline = table.headline(deciding)?;
     let mut rows = table.rows()?;
     let judged = lab.and_then(|plan| judged(&a, &b, plan));
+    let switchback = judged.as_ref().and_then(|of| of.stopping.as_ref()?.switchback.clone());
     if let Some(VariantComparison { rows: of_lab, .. }) = &judged {
-        let verdict = verdict(&of_lab[0].change, table.equivalence);
-        headline = Row { verdict, a: headline.a, b: headline.b, ..of_lab[0].clone() };
+        let row = Row { a: headline.a, b: headline.b, ..of_lab[0].clone() };
+        headline = verdict_of(row, switchback.as_ref(), table.equivalence);
         if let Some(missing) = &headline.change.missing {
             rows = rows.into_iter().map(|row| row.withheld(missing)).collect();
         }
@@ -145,8 +147,20 @@ fn runs(
         headline,
         unlike_work: a.facts.unlike_work(&b.facts),
         differences: a.facts.differences(&b.facts),
+        switchback,
         caveats,
     })
+}
+
+/// What a lab found, with the verdict for this equivalence: none that says equal while more may be carried over.
+fn verdict_of(row: Row, carried: Option<&CarriedOver>, equivalence: f64) -> Row {
+    let row = Row { verdict: verdict(&row.change, equivalence), ..row };
+    match row.verdict {
+        Verdict::Equivalent if carried.is_some_and(|of| of.hides_more_than(equivalence)) => {
+            row.withheld(MAY_BE_CARRIED_OVER)
+        }
+        _ => row,
+    }
 }
 
 impl Group {

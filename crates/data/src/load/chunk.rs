@@ -14,7 +14,10 @@ use std::time::Duration;
 const PIECE_BYTES: usize = 64 << 10;
 /// Size of an INSERT if LOAD DATA is refused; all servers accept 1 MiB.
 const INSERT_BYTES: usize = 512 << 10;
-const STATEMENT_LIMIT: Duration = Duration::from_secs(24 * 3600);
+/// One statement of a load: what reads or writes a whole table takes hours where the table is large.
+pub(super) const STATEMENT_LIMIT: Duration = Duration::from_secs(24 * 3600);
+/// A server that takes longer to say that it is there has lost the connection.
+const PONG_LIMIT: Duration = Duration::from_secs(30);
 /// Error codes of servers that do not allow LOAD DATA LOCAL.
 const LOCAL_REFUSED: [u16; 4] = [1148, 3948, 4166, 3950];
 /// Deadlock, lock wait timeout. MariaDB locks a whole table for the transaction that fills it first.
@@ -179,6 +182,17 @@ pub fn connect(endpoint: &Endpoint) -> Result<Control, DataError> {
         .run("SET SESSION unique_checks = 0, foreign_key_checks = 0, autocommit = 0")
         .map_err(|failure| DataError::sql("preparing the session to load", &failure))?;
     Ok(control)
+}
+
+/// Connects again if the server has closed the connection while it was idle. Nothing may be begun on it.
+///
+/// # Errors
+/// As [`connect`].
+pub(super) fn keep(control: &mut Control, endpoint: &Endpoint) -> Result<(), DataError> {
+    if control.within(PONG_LIMIT, Control::ping).is_err() {
+        *control = connect(endpoint)?;
+    }
+    Ok(())
 }
 
 /// Chunks of a load that somebody else has prepared, each written over a connection of its own.

@@ -10,7 +10,7 @@ use crate::DataError;
 use crate::dataset::{self, DatasetState};
 use crate::instance::{self, put_back};
 use crate::target::OpenTarget;
-use chunk::{Chunk, ChunkWriter};
+use chunk::{Chunk, ChunkWriter, STATEMENT_LIMIT};
 use plimsoll_watch::{Event, LoadProgress, Watcher};
 use plimsoll_wire::text::identifiers;
 use plimsoll_workloads::dataset::Dataset;
@@ -93,6 +93,8 @@ pub fn load_with(
         Ok(()) => fill(target, dataset, hands, prepared, started, watcher),
         Err(error) => Err(error),
     };
+    // It was idle meanwhile, perhaps for longer than the server's `wait_timeout`.
+    target.keep_control();
     let loaded = match (loaded, put_back(target)) {
         (Err(DataError::Environment(text)), _) if target.epitaph().is_some() => return Err(explained(target, text)),
         (Err(DataError::Environment(text)), Err(error)) => Err(DataError::Environment(format!("{text}; and {error}"))),
@@ -110,7 +112,7 @@ fn analyze(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<(), DataErr
     let statement = format!("ANALYZE TABLE {}", identifiers(names));
     target
         .control
-        .rows(&statement)
+        .within(STATEMENT_LIMIT, |control| control.rows(&statement))
         .map_err(|failure| DataError::sql("updating the statistics of the tables", &failure))?;
     Ok(())
 }

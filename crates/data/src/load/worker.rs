@@ -1,6 +1,6 @@
 //! A worker of a load: chunks, here or by a hand elsewhere, then indexes, and what comes last.
 
-use super::chunk::{Chunk, ChunkWriter, connect};
+use super::chunk::{Chunk, ChunkWriter, connect, keep};
 use super::work::{LoadWork, Next, Task};
 use super::{INDEX_EXISTS, LoadHand, died};
 use crate::DataError;
@@ -61,6 +61,10 @@ impl LoadShared<'_> {
 
     fn perform(&self, control: &mut Control, task: &Task, hand: Option<&mut LoadHand<'_>>) -> Result<(), DataError> {
         let tables = self.writer.tables;
+        if !matches!(task, Task::Chunk { .. }) {
+            // It was idle while hands elsewhere wrote the chunks, or others their part.
+            keep(control, &self.endpoint)?;
+        }
         match (task, hand) {
             (Task::Chunk { table, first, last }, None) => {
                 return self.writer.write(control, &Chunk { table: *table, first: *first, last: *last });

@@ -29,6 +29,12 @@ pub use restore::restore;
 pub use server::checksums;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long another Plimsoll may take to make a dataset that is waited for.
+const MADE_WITHIN: Duration = Duration::from_secs(24 * 3600);
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The directories of a trial: one for the data, and one on each path of the layout, by that path.
 #[derive(Debug)]
@@ -63,8 +69,44 @@ impl TrialDirectories {
 ///
 /// # Errors
 /// [`DataError::Refused`] if no dataset has the name that the plan gives, or two have it, or another build made it, or
-/// its settings are not the plan's; otherwise those of servers and loading. Anything incomplete is removed.
+/// its settings are not the plan's; otherwise those of servers and loading. Anything incomplete is removed. One that
+/// another Plimsoll is making is waited for.
 pub fn obtain(
+    home: &Home,
+    directories: &TrialDirectories,
+    build: &Build,
+    variant: &Variant,
+    watcher: &mut dyn Watcher,
+) -> Result<Stored, DataError> {
+    once_made(watcher, |watcher| obtain_now(home, directories, build, variant, watcher))
+}
+
+/// Gets a dataset; as long as another Plimsoll makes or removes it, tries again.
+fn once_made<T>(
+    watcher: &mut dyn Watcher,
+    mut get: impl FnMut(&mut dyn Watcher) -> Result<T, DataError>,
+) -> Result<T, DataError> {
+    let begun = Instant::now();
+    let mut is_told = false;
+    loop {
+        match get(watcher) {
+            // One that exists was completed between our looking for it and our beginning it.
+            Err(DataError::Server(ServerError::DatasetLocked { .. } | ServerError::DatasetExists { .. }))
+                if begun.elapsed() < MADE_WITHIN => {}
+            got => return got,
+        }
+        if !is_told {
+            watcher.tell(Event::Doing("waiting for a dataset that another lab makes"));
+            is_told = true;
+        }
+        if watcher.interrupted() {
+            return Err(DataError::Interrupted);
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+fn obtain_now(
     home: &Home,
     directories: &TrialDirectories,
     build: &Build,
@@ -211,6 +253,48 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let home = Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| directory.path().into())).unwrap();
         (directory, home)
+    }
+
+    /// Notes what it is told; interrupted from the start, or never.
+    struct Told {
+        interrupted: bool,
+        texts: Vec<String>,
+    }
+
+    impl Watcher for Told {
+        fn tell(&mut self, event: Event<'_>) {
+            if let Event::Doing(text) = event {
+                self.texts.push(text.to_owned());
+            }
+        }
+
+        fn interrupted(&self) -> bool {
+            self.interrupted
+        }
+    }
+
+    #[test]
+    fn what_another_lab_makes_is_waited_for() {
+        let (_directory, home) = home();
+        let mut making = Some(store::Making::begin(&home, "monday").unwrap());
+        let mut looks = 0;
+        let mut told = Told { interrupted: false, texts: Vec::new() };
+        let got = once_made(&mut told, |_| {
+            looks += 1;
+            if looks == 3 {
+                drop(making.take());
+            }
+            Ok(store::Making::begin(&home, "monday").map(drop)?)
+        });
+        got.unwrap();
+        assert_eq!((looks, told.texts.len()), (3, 1));
+        assert!(told.texts[0].contains("another lab"), "{:?}", told.texts);
+        let _making = store::Making::begin(&home, "monday").unwrap();
+        let mut told = Told { interrupted: true, texts: Vec::new() };
+        let stopped = once_made(&mut told, |_| Ok(store::Making::begin(&home, "monday").map(drop)?));
+        assert!(matches!(stopped, Err(DataError::Interrupted)));
+        let other: Result<(), _> = once_made(&mut told, |_| Err(DataError::Refused("no".to_owned())));
+        assert!(matches!(other, Err(DataError::Refused(_))));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use plimsoll_server::snapshot::digest;
 use plimsoll_server::{Settings, baseline};
 use plimsoll_workloads::chosen::ChosenWorkload;
 use plimsoll_workloads::dataset::Dataset;
+use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,8 +40,24 @@ pub struct Recipe {
     /// The variant's settings that decide what the data are.
     pub fixed: Vec<Setting>,
     pub data: Box<dyn Dataset>,
-    /// Another binary at the same path is another build, even if it reports the same version.
-    binary: (i64, i64, u64),
+    binary: BinaryIdentity,
+}
+
+/// What tells a server's binary from another at the same path, which is another build even if it reports the same
+/// version: when it was changed, seconds and nanoseconds, and its size, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BinaryIdentity(i64, i64, u64);
+
+impl BinaryIdentity {
+    /// Of the file that is there now.
+    ///
+    /// # Errors
+    /// [`DataError::Environment`] if it is gone.
+    pub fn of(build: &Build) -> Result<BinaryIdentity, DataError> {
+        let facts = fs::metadata(&build.binary)
+            .map_err(|error| DataError::Environment(format!("cannot examine {}: {error}", build.binary.display())))?;
+        Ok(BinaryIdentity(facts.mtime(), facts.mtime_nsec(), facts.len()))
+    }
 }
 
 impl Recipe {
@@ -59,9 +76,7 @@ impl Recipe {
         let decides = |name: &str| fixed_early.contains(&name) || SHAPE_TABLES.contains(&name);
         let mut fixed: Vec<Setting> = variant.config.iter().filter(|s| decides(&s.name)).cloned().collect();
         fixed.sort_by(|one, other| one.name.cmp(&other.name));
-        let facts = fs::metadata(&build.binary)
-            .map_err(|error| DataError::Environment(format!("cannot examine {}: {error}", build.binary.display())))?;
-        let binary = (facts.mtime(), facts.mtime_nsec(), facts.len());
+        let binary = BinaryIdentity::of(build)?;
         Ok(Recipe { build: build.clone(), fixed, data: chosen.dataset(variant.workload.seed), binary })
     }
 

@@ -23,7 +23,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
 
 fn syncs(storage: &StorageSignals) -> Option<Evidence> {
     let syncs = storage.syncs.filter(|syncs| *syncs > 0.0)?;
-    let length = storage.syncing.map_or(String::new(), |syncing| format!(", {} ms each", round(1e3 * syncing / syncs)));
+    let length = storage.sync_ms.map_or(String::new(), |ms| format!(", {} ms each", round(ms)));
     let group = storage.commits / syncs;
     let statement =
         format!("there were {} syncs a second{length}, with {} commits in each", round(syncs), round(group));
@@ -55,9 +55,16 @@ mod tests {
 
     #[test]
     fn slow_syncs_are_what_commits_wait_for() {
-        let found = weigh(&signals(syncing(40.0, 1.0))).unwrap();
+        let timed = StorageSignals { sync_ms: Some(25.0), ..syncing(40.0, 1.0) };
+        let found = weigh(&signals(timed)).unwrap();
         assert!(found.share > 0.9, "{found:?}");
         assert_eq!(found.evidence[1].statement, "there were 40 syncs a second, 25 ms each, with 7.62 commits in each");
+    }
+
+    #[test]
+    fn how_long_a_sync_took_is_told_only_where_the_server_does() {
+        let found = weigh(&signals(syncing(40.0, 1.0))).unwrap();
+        assert_eq!(found.evidence[1].statement, "there were 40 syncs a second, with 7.62 commits in each");
     }
 
     #[test]

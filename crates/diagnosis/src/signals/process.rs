@@ -15,13 +15,13 @@ pub struct Client {
     pub loops: f64,
     /// Share of the time of its loops that they were on a CPU, 0 to 1.
     pub loop_busy: Option<f64>,
-    /// CPUs that the whole process kept busy.
+    /// CPUs of this machine that the whole process kept busy, or its agents here.
     pub cpus_busy: Option<f64>,
     /// CPUs that its loops may run on.
     pub cpus_allowed: Option<f64>,
     /// CPUs among those that a local server may run on as well.
     pub cpus_shared: Option<f64>,
-    /// Threads of it that waited for a CPU, on average.
+    /// Threads of it that waited for a CPU, on average; `None` if some waited for those of other machines.
     pub waiting_for_cpu: Option<f64>,
     pub group: ControlGroup,
     /// From a ping to its answer before the load began, seconds.
@@ -37,18 +37,18 @@ impl Client {
         let loop_cpu_us: f64 = observed.seconds().map(|second| second.loop_cpu_us).sum();
         let loops = loop_busy.map(|busy| loop_cpu_us / 1e6 / (busy * point.seconds)).and_then(|n| number(Some(n)));
         let allowed = own(observed).map(|(_, after)| &after.allowed_cpus[..]).filter(|cpus| !cpus.is_empty());
-        let process_us = cost.process_cpu_us_per_query.map(|us| us * point.queries as f64);
+        let is_here = point.agents.iter().all(|agent| agent.is_here);
         Client {
             loops: loops.map_or(1.0, |loops| loops.round().max(1.0)),
             loop_busy,
-            cpus_busy: number(process_us.map(|us| us / 1e6 / point.seconds)),
+            cpus_busy: number(point.cpus_of_client()),
             cpus_allowed: allowed.map(|cpus| cpus.len() as f64),
             cpus_shared: allowed.zip(cpus_of_server(observed)).map(|(own, of_server)| shared(own, of_server)),
             group: ControlGroup::between(
                 own(observed).map(|(before, after)| (before.group, after.group)),
                 host_seconds(observed),
             ),
-            waiting_for_cpu: number(cost.threads_waiting_for_cpu),
+            waiting_for_cpu: number(cost.threads_waiting_for_cpu).filter(|_| is_here),
             round_trip_seconds: number(cost.round_trip_us).map(|us| us / 1e6),
             stopped_seconds: stopped_seconds(observed),
         }
@@ -207,7 +207,7 @@ fn is_same(one: Option<GroupSample>, other: Option<GroupSample>) -> bool {
 mod tests {
     use super::*;
     use plimsoll_model::samples::CpuShares;
-    use plimsoll_model::summary::Point;
+    use plimsoll_model::summary::{AgentPoint, ClientCost, Point};
     use std::collections::BTreeMap;
 
     #[test]
@@ -238,6 +238,45 @@ mod tests {
             settings: &settings,
         };
         thread_limit(&observed).map(|limit| (limit.setting, limit.threads))
+    }
+
+    /// 8 CPUs of all its processes, and what its agents used where.
+    fn client(agents: &[(bool, Option<f64>)]) -> Client {
+        let agent = |(is_here, cpus): &(bool, Option<f64>)| AgentPoint {
+            is_here: *is_here,
+            cpus: *cpus,
+            ..AgentPoint::default()
+        };
+        let cost = ClientCost {
+            process_cpu_us_per_query: Some(8e3),
+            threads_waiting_for_cpu: Some(3.0),
+            ..ClientCost::default()
+        };
+        let agents = agents.iter().map(agent).collect();
+        let point = Point { seconds: 2.0, queries: 2000, client: cost, agents, ..Point::default() };
+        let settings = BTreeMap::new();
+        Client::of(&Observed {
+            point: &point,
+            intervals: &[],
+            host: &[],
+            server: &[],
+            status: &[],
+            storage: &[],
+            settings: &settings,
+        })
+    }
+
+    #[test]
+    fn what_agents_use_elsewhere_is_taken_from_nobody_here() {
+        let used = |agents: &[(bool, Option<f64>)]| {
+            let found = client(agents);
+            (found.cpus_busy, found.waiting_for_cpu)
+        };
+        assert_eq!(used(&[]), (Some(8.0), Some(3.0)), "no fleet");
+        assert_eq!(used(&[(true, Some(5.0)), (true, Some(3.0))]), (Some(8.0), Some(3.0)));
+        assert_eq!(used(&[(true, Some(1.0)), (false, Some(7.0))]), (Some(1.0), None));
+        assert_eq!(used(&[(false, Some(8.0))]), (Some(0.0), None));
+        assert_eq!(used(&[(true, None), (false, Some(7.0))]), (None, None), "nobody looked");
     }
 
     #[test]

@@ -35,10 +35,12 @@ pub struct StorageSignals {
     pub syncs_at_commit: bool,
     /// Of the log, if they are counted separately, otherwise of all InnoDB files.
     pub syncs: Option<f64>,
-    /// Share of the time in which the log was being synced, 0 to 1. For a server that does not report it, the share of
-    /// seconds in which the devices that hold the data wrote and a task of the host waited for a device, which is an
-    /// upper bound.
+    /// Share of the time in which the log was being synced, 0 to 1. For a server of this machine that does not report
+    /// it, the share of seconds in which the devices that hold the data wrote and a task of the host waited for a
+    /// device, which is an upper bound.
     pub syncing: Option<f64>,
+    /// How long a sync of the redo log took, milliseconds; `None` for a server that does not report it.
+    pub sync_ms: Option<f64>,
     /// Bytes.
     pub redo_written: Option<f64>,
     /// Bytes that the redo log holds before it is written over; the age that a checkpoint may have, if no more is
@@ -84,6 +86,7 @@ impl StorageSignals {
             syncs_at_commit: syncs_at_commit(observed),
             syncs,
             syncing: syncing(observed, &lines),
+            sync_ms: sync_ms(&lines),
             redo_written: rate(|line| line.redo_written_bytes),
             redo_capacity: redo_capacity(observed, &lines),
             checkpoint_age: percentile_95(&ages),
@@ -132,8 +135,16 @@ fn syncs_at_commit(observed: &Observed<'_>) -> bool {
 fn syncing(observed: &Observed<'_>, lines: &[&StatusSample]) -> Option<f64> {
     let timed = rate(lines, |line| Some(line.redo_sync_ms?.saturating_add(line.binlog_sync_ms.unwrap_or(0))));
     let is_blocked = |line: &&HostSample| line.processes_blocked > 0 && writes(line);
-    let blocked = || mean(observed.host().iter().map(|line| if is_blocked(line) { 1.0 } else { 0.0 }));
+    let seen = || mean(observed.host().iter().map(|line| if is_blocked(line) { 1.0 } else { 0.0 }));
+    // Without the server's process, the host is only known to be that of the load generator.
+    let blocked = || if observed.server.is_empty() { None } else { seen() };
     timed.map(|ms| (ms / 1e3).min(1.0)).filter(|share| *share > 0.0).or_else(blocked)
+}
+
+/// See [`StorageSignals::sync_ms`].
+fn sync_ms(lines: &[&StatusSample]) -> Option<f64> {
+    let (ms, syncs) = (rate(lines, |line| line.redo_sync_ms)?, rate(lines, |line| line.log_fsyncs)?);
+    number(Some(ms / syncs)).filter(|ms| *ms > 0.0)
 }
 
 /// Whether a device that holds the data wrote or was flushed; true if it is not known which device holds them. How busy

@@ -32,9 +32,11 @@ impl Slot {
         self.cancelled.get()
     }
 
-    /// Nothing is left to read for now.
+    /// Nothing is left to read for now. A socket that has ended never blocks: an end that was noted is that of the socket
+    /// which had this slot before.
     pub fn set_blocked(&self) {
         self.readable.set(false);
+        self.ended.set(false);
     }
 
     /// All that came was read. No edge comes for an end that came together with it.
@@ -80,4 +82,22 @@ impl Slot {
 #[inline]
 pub(super) async fn wait(mut done: impl FnMut() -> bool) {
     std::future::poll_fn(|_| if done() { task::Poll::Ready(()) } else { task::Poll::Pending }).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_read_to_its_end_and_forgotten_where_there_is_none() {
+        let slot = Slot::default();
+        slot.readable.set(true);
+        slot.ended.set(true);
+        slot.set_drained();
+        assert!(slot.readable.get(), "the end is still to be read");
+        slot.set_blocked();
+        slot.readable.set(true);
+        slot.set_drained();
+        assert!(!slot.readable.get(), "it was another socket's end");
+    }
 }

@@ -4,13 +4,15 @@ use crate::conduct::{at, conduct, conduct_with, impatient, spec, watched};
 use crate::scripts::{answering, flood};
 use crate::steps::Steps;
 use plimsoll_engine::control::Control;
+use plimsoll_engine::endpoint::Resolved;
 use plimsoll_engine::{Address, Endpoint, Failure, Reason, RunSpec};
 use plimsoll_load::source::{LoadEvent, LoadSource, LocalLoad};
 use plimsoll_load::window::Limit;
 use plimsoll_model::StatementKind::Select;
-use plimsoll_testkit::fake::{Fake, Talk};
+use plimsoll_testkit::fake::{Fake, FakePlace, Talk};
 use plimsoll_wire::server;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -163,6 +165,18 @@ fn a_server_that_is_not_there_is_named() {
 }
 
 #[test]
+fn a_server_that_listens_on_the_last_address_of_its_name_is_found() {
+    let fake = Fake::tcp(Talk::behave);
+    let FakePlace::Tcp(listening) = fake.place.clone() else { panic!("it listens on TCP") };
+    let deaf = SocketAddr::from((plimsoll_testkit::servers::loopback(), 9));
+    let endpoint = Endpoint { resolved: Resolved::Tcp(vec![deaf, listening]), ..at(&fake) };
+    assert_eq!(conduct(spec(endpoint.clone()), point_select()).totals.counts.finished, 10);
+    let nowhere = Endpoint { resolved: Resolved::Tcp(vec![deaf, deaf]), ..endpoint };
+    let conducted = conduct(spec(nowhere), point_select());
+    assert!(matches!(conducted.reason(), Reason::Lost(why) if why.contains("refused")), "{:?}", conducted.reason());
+}
+
+#[test]
 fn a_login_that_never_ends_is_ended() {
     let endless = reason(|talk| {
         talk.send_greeting(server::OFFERED, "mysql_native_password")?;
@@ -189,6 +203,27 @@ fn a_control_statement_gives_up_an_endless_answer_and_the_connection() {
     });
     assert_eq!(failures[0].to_string(), "the server did not come to the end of its answer within 0 s");
     assert!(matches!(&failures[1], Failure::Lost(text) if text.contains("given up")), "{failures:?}");
+}
+
+#[test]
+fn another_limit_holds_for_what_is_asked_within_it_alone() {
+    let failure = watched(|| {
+        let fake = Fake::unix(|talk| {
+            talk.greet()?;
+            let mut asked = 0;
+            talk.serve(|_, out| {
+                asked += 1;
+                // Longer than what the connection allows otherwise.
+                std::thread::sleep(Duration::from_millis(if asked == 1 { 600 } else { 3000 }));
+                server::put_ok(out, 1, 0, 0, 2);
+            })
+        });
+        let mut control = Control::open(&at(&fake)).unwrap();
+        control.set_limit(Duration::from_millis(200));
+        control.within(Duration::from_secs(20), |control| control.run("ANALYZE TABLE t")).unwrap();
+        control.run("SELECT 1").unwrap_err()
+    });
+    assert!(matches!(failure, Failure::Silent(_)), "{failure:?}");
 }
 
 #[test]

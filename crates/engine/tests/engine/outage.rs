@@ -2,6 +2,7 @@
 
 use crate::conduct::{at, conduct, conduct_with, impatient, spec};
 use crate::real::Real;
+use crate::scripts::answering;
 use crate::steps::Steps;
 use plimsoll_engine::workload::{DeclaredWorkload, Input};
 use plimsoll_engine::{Failure, LoopEvent, Reason, Run, RunSpec, Session, Statement};
@@ -125,6 +126,35 @@ fn an_external_server_that_lets_nobody_in_is_not_called_gone() {
         let spec = RunSpec { private: false, limit: Limit::Time(60_000_000_000), ..impatient(at(&fake)) };
         assert_eq!(conduct(spec, update()).reason(), &Reason::Lost(message.to_owned()));
     }
+}
+
+#[test]
+fn whoever_answers_with_another_protocol_is_not_called_gone() {
+    let fake = Fake::unix(|talk| match talk.number() {
+        0 => failing_below(usize::MAX, |_| {})(talk),
+        _ => talk.send_packet(0, b"SSH-2.0-OpenSSH_9.2\r\n"),
+    });
+    let spec = RunSpec { private: false, limit: Limit::Time(60_000_000_000), ..impatient(at(&fake)) };
+    match conduct(spec, update()).reason() {
+        Reason::Lost(message) => assert!(message.starts_with("the server let nobody in for 1 s"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_transaction_that_ends_every_connection_ends_the_run() {
+    let fake = Fake::unix(answering(|_| Ok(())));
+    let conducted = conduct(RunSpec { private: false, ..impatient(at(&fake)) }, select());
+    assert!(matches!(conducted.reason(), Reason::Lost(message) if message.contains("closed the connection")));
+    assert_eq!((conducted.totals.counts.started, conducted.totals.counts.finished), (1, 0));
+}
+
+#[test]
+fn nothing_waits_where_every_arrival_is_sent_at_once() {
+    let fake = Fake::unix(Talk::behave);
+    let arrivals = Arrivals::Constant { rate: 20.0 };
+    let spec = RunSpec { arrivals, limit: Limit::Time(1_500_000_000), ..spec(at(&fake)) };
+    assert_eq!(conduct(spec, select()).tally().counters.waiting, 0);
 }
 
 #[test]

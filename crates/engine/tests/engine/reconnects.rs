@@ -3,6 +3,7 @@
 use crate::conduct::{Conducted, at, conduct, spec};
 use crate::steps::Steps;
 use plimsoll_engine::RunSpec;
+use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
 use plimsoll_model::StatementKind::{Select, Update};
 use plimsoll_testkit::fake::{Answers, Fake, Talk};
@@ -67,4 +68,27 @@ fn connections_that_are_lost_and_writes_that_nobody_knows_of_are_counted() {
         assert_eq!(counters.errors.get(&1927).copied().unwrap_or(0) + lost, LOST, "{what}: none is forgotten");
         assert_eq!(conducted.totals.unknown, unknown, "{what}");
     }
+}
+
+#[test]
+fn a_write_that_could_not_be_sent_is_known_to_have_no_effect() {
+    // Hangs up behind each answer, long before the next arrival.
+    let fake = Fake::unix(|talk| {
+        talk.greet()?;
+        let mut answers = Answers::new(talk.capabilities());
+        loop {
+            let (_, payload) = talk.packet()?;
+            let mut out = Vec::new();
+            answers.put(&payload, &mut out);
+            talk.send(&out)?;
+            if payload[0] == command::STMT_EXECUTE {
+                return Ok(());
+            }
+        }
+    });
+    let arrivals = Arrivals::Constant { rate: 4.0 };
+    let spec = RunSpec { private: false, arrivals, limit: Limit::Time(900_000_000), ..spec(at(&fake)) };
+    let conducted = conduct(spec, Steps::autocommit(&[(Update, UPDATE)]));
+    assert!(conducted.tally().counters.lost_connections > 0);
+    assert_eq!(conducted.totals.unknown, 0);
 }

@@ -8,7 +8,6 @@ use plimsoll_data::target::{external_endpoint, private_endpoint};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_engine::{Endpoint, Run, RunSpec};
 use plimsoll_load::source::LoadSource;
-use plimsoll_plan::Target;
 use plimsoll_script::last_event::LastEvent;
 use plimsoll_script::vm::look_at;
 use plimsoll_script::{Script, Scripted};
@@ -95,12 +94,54 @@ fn inherited(descriptor: i32) -> Result<OwnedFd, LabError> {
 }
 
 fn endpoint(assignment: &Assignment) -> Result<Endpoint, LabError> {
-    let reached = match (&assignment.socket, Target::parse(&assignment.plan.target)) {
+    let reached = match (&assignment.socket, &assignment.url) {
         (Some(socket), _) => private_endpoint(socket),
-        (None, Ok(Target::External(url))) => {
-            external_endpoint(&url, &assignment.user, Password(assignment.password.clone()))?
-        }
-        (None, _) => return Err(LabError::Refused(format!("{} is no target", assignment.plan.target))),
+        (None, Some(url)) => external_endpoint(url, &assignment.user, Password(assignment.password.clone()))?,
+        (None, None) => return Err(LabError::Refused(format!("{} cannot be reached", assignment.plan.target))),
     };
     Ok(Endpoint { database: Some(assignment.database.clone()), ..reached })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_engine::password_key::PasswordKey;
+    use plimsoll_engine::tls::Mode;
+    use plimsoll_model::LoadPoint;
+    use plimsoll_plan::{RunPlan, Url};
+    use plimsoll_testkit::simulated::run_plan;
+
+    #[test]
+    fn what_protects_the_connection_is_handed_over() {
+        let point = LoadPoint::closed(1);
+        let url = Url {
+            user: Some("bench".to_owned()),
+            host: "127.0.0.1".to_owned(),
+            ssl_mode: Some("required".to_owned()),
+            get_server_public_key: Some(true),
+            ..Url::default()
+        };
+        let script = Script::from_text("s.lua", Vec::new(), Distribution::Uniform);
+        let assignment = Assignment {
+            script: ScriptText::of(&script),
+            drawn: 0,
+            plan: RunPlan { target: url.describe(), ..run_plan(&[point]) },
+            point,
+            ask: None,
+            socket: None,
+            url: Some(url),
+            user: "nobody".to_owned(),
+            password: "secret".to_owned(),
+            database: "sbtest".to_owned(),
+            last_event: -1,
+        };
+        let told = serde_json::to_string(&Question::Load(Box::new(assignment))).unwrap();
+        let Question::Load(mut heard) = serde_json::from_str::<Question>(&told).unwrap() else { panic!("{told}") };
+        let reached = endpoint(&heard).unwrap();
+        assert_eq!((reached.tls.mode, &reached.tls.key), (Mode::Required, &PasswordKey::Servers));
+        assert_eq!((reached.user.as_str(), reached.password.0.as_str()), ("bench", "secret"));
+        assert_eq!(reached.database.as_deref(), Some("sbtest"));
+        heard.url = None;
+        assert!(endpoint(&heard).is_err(), "a description is not enough");
+    }
 }

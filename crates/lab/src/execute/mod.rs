@@ -66,7 +66,7 @@ pub fn execute(
     let estimate = dry_run::estimate(plan, &prospects)?;
     let listening = Listening::of(plan.fleet.as_ref(), home)?;
     let _lock = PlanLock::take(home, &plan.name, &options.holder)?;
-    if quiet::is_needed(plan) {
+    if quiet::is_needed(plan, options) {
         quiet::wait(options.wait_quiet, watcher)?;
     }
     let fleet = fleet::join(plan.fleet.as_ref())?;
@@ -142,7 +142,7 @@ impl<'a> Lab<'a> {
         self.tell_so_far(watcher);
         while let Some(trial) = self.schedule.next() {
             let before = self.ended.last().and_then(|ended| ended.outcome.point.as_ref());
-            if quiet::is_needed(self.plan) && before.is_some_and(quiet::was_missing) {
+            if quiet::is_needed(self.plan, runner.options) && before.is_some_and(quiet::was_missing) {
                 quiet::wait(runner.options.wait_quiet, watcher)?;
             }
             let (place, of) = (self.ended.len() + 1, self.schedule.about().trials().max(self.ended.len() + 1));

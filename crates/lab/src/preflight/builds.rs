@@ -4,6 +4,7 @@ use super::Prepared;
 use super::semi_sync::SemiSyncNames;
 use crate::error::LabError;
 use crate::error::refused;
+use plimsoll_data::starting_data::recipe::BinaryIdentity;
 use plimsoll_model::Build;
 use plimsoll_model::secrets::is_secret;
 use plimsoll_plan::knowledge::{Consequence, Translated, TranslatedSetting, translate};
@@ -27,10 +28,32 @@ const PLACED_BY: [(&str, &str); 4] = [
 pub(super) struct Builds {
     /// In a dry run, what the command line says: nothing else that the plan names is run. `None` runs everything.
     dry: Option<Given>,
-    /// By their names in the plan.
-    found: BTreeMap<String, Build>,
+    /// By their names in the plan, with what their binaries were when they were found.
+    found: BTreeMap<String, FoundBuild>,
     /// By binary and plugins.
     options: BTreeMap<(PathBuf, Vec<String>), BuildOptions>,
+}
+
+struct FoundBuild {
+    build: Build,
+    identity: BinaryIdentity,
+}
+
+impl FoundBuild {
+    fn of(build: Build) -> Result<FoundBuild, LabError> {
+        Ok(FoundBuild { identity: BinaryIdentity::of(&build)?, build })
+    }
+
+    /// The build, unless an upgrade has put another in its place: trials of both would stand under one name.
+    fn unchanged(&self) -> Result<Build, LabError> {
+        match BinaryIdentity::of(&self.build)? == self.identity {
+            true => Ok(self.build.clone()),
+            false => Err(LabError::Environment(format!(
+                "{} was replaced since this lab began: start a new one",
+                self.build.binary.display()
+            ))),
+        }
+    }
 }
 
 impl Builds {
@@ -50,8 +73,8 @@ impl Builds {
         if variant.target.is_some() || variant.workload.is_storage() || self.is_unseen(variant) {
             return Ok(None);
         }
-        if let Some(build) = self.found.get(&variant.build) {
-            return Ok(Some(build.clone()));
+        if let Some(found) = self.found.get(&variant.build) {
+            return found.unchanged().map(Some);
         }
         let found = variant.build.parse::<Selector>().and_then(|selector| find::find(&selector));
         let build = found.map_err(|error| match error {
@@ -61,7 +84,7 @@ impl Builds {
             ServerError::NoBuild { .. } => error.into(),
             mistaken => refused(variant.at("build"), format!("build: {mistaken}")),
         })?;
-        self.found.insert(variant.build.clone(), build.clone());
+        self.found.insert(variant.build.clone(), FoundBuild::of(build.clone())?);
         Ok(Some(build))
     }
 
@@ -178,4 +201,26 @@ fn is_left_out(setting: &Setting) -> bool {
 pub(super) fn removed<'t>(translated: &'t Translated, within: &[Setting]) -> Option<&'t TranslatedSetting> {
     let of_these = |line: &&TranslatedSetting| within.iter().any(|setting| setting.at == line.at);
     translated.lines.iter().filter(|line| line.consequence == Consequence::Removed).find(of_these)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::Flavour;
+    use std::fs;
+
+    #[test]
+    fn a_binary_that_is_replaced_is_another_build() {
+        let directory = tempfile::tempdir().unwrap();
+        let binary = directory.path().join("mysqld");
+        fs::write(&binary, "one").unwrap();
+        let build = Build { flavour: Flavour::MySql, version: "9.7.0".to_owned(), binary: binary.clone() };
+        let found = FoundBuild::of(build.clone()).unwrap();
+        assert_eq!(found.unchanged().unwrap(), build);
+        fs::write(&binary, "another").unwrap();
+        let refused = found.unchanged().unwrap_err().to_string();
+        assert!(refused.contains("was replaced since this lab began"), "{refused}");
+        fs::remove_file(&binary).unwrap();
+        assert!(found.unchanged().is_err());
+    }
 }

@@ -74,6 +74,8 @@ impl<'a> Machine<'a> {
         for variant in &plan.variants {
             self.check_variant(plan, variant)?;
         }
+        let prepared = plan.variants.iter().map(|variant| self.prepare(variant)).collect::<Result<Vec<_>, _>>()?;
+        places::fit_together(self.home, plan, &prepared)?;
         let mut prospects = Prospects::new();
         for variant in &plan.variants {
             for rung in &plan.rungs {

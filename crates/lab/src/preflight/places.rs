@@ -21,7 +21,9 @@ use plimsoll_plan::lab::{Method, Restore, Setting, Storage, Variant};
 use plimsoll_server::snapshot::{store, tree};
 use rustix::fs::{Access, access, statfs, statvfs};
 use rustix::process::geteuid;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// `f_type` of file systems on which a copy shares its blocks with the original: Btrfs, XFS (statfs(2)).
@@ -32,17 +34,12 @@ const REPLICATES: (u32, u32, u32) = (8, 0, 26);
 
 /// Refuses paths where no server can work, and lanes that cannot be built.
 pub(super) fn check(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
-    let path = match &variant.storage {
-        Storage::Lane(name) => {
-            lane(home, plan, name, variant)?;
-            None
-        }
-        Storage::Home => Some((home.path(), home.clone())),
-        Storage::Directory(path) => {
-            directory(path, "datadir", variant)?;
-            Some((path.as_path(), home.place_below(path)?))
-        }
-    };
+    match &variant.storage {
+        Storage::Lane(name) => lane(home, plan, name, variant)?,
+        Storage::Home => {}
+        Storage::Directory(path) => directory(path, "datadir", variant)?,
+    }
+    let path = off_lanes(home, variant)?;
     can_restore(home, plan, variant)?;
     can_fail(plan, variant)?;
     can_replicate(plan, prepared, variant)?;
@@ -60,13 +57,86 @@ pub(super) fn check(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &
     elsewhere.try_for_each(|(key, path)| directory(path, &key, variant))
 }
 
+/// Where the data of a variant are, and the home or place there; none of a lane, which has a size of its own.
+fn off_lanes<'v>(home: &'v Home, variant: &'v Variant) -> Result<Option<(&'v Path, Home)>, LabError> {
+    Ok(match &variant.storage {
+        Storage::Lane(_) => None,
+        Storage::Home => Some((home.path(), home.clone())),
+        Storage::Directory(path) => Some((path.as_path(), home.place_below(path)?)),
+    })
+}
+
+/// Refuses datasets that fit one by one, but not together: each is kept beyond the end of the lab. `prepared` is that of
+/// the plan's variants in turn.
+pub(super) fn fit_together(home: &Home, plan: &LabPlan, prepared: &[Prepared]) -> Result<(), LabError> {
+    if !plan.trials.restore.copies() {
+        return Ok(());
+    }
+    let (mut rooms, mut counted) = (BTreeMap::new(), BTreeSet::new());
+    for (variant, prepared) in plan.variants.iter().zip(prepared) {
+        let (Some((path, place)), Some(build)) = (off_lanes(home, variant)?, &prepared.build) else { continue };
+        let (Ok(facts), Ok(free)) = (fs::metadata(path), statvfs(path)) else { continue };
+        let (room, ..) = rooms.entry(facts.dev()).or_insert_with(|| {
+            let free = free.f_bavail.saturating_mul(free.f_frsize);
+            let shares = statfs(path).is_ok_and(|kind| SHARING.contains(&kind.f_type));
+            (SharedRoom { free, shares, ..SharedRoom::default() }, variant, path)
+        });
+        if counted.insert((place.path().to_owned(), None)) && !room.shares {
+            room.free = room.free.saturating_add(left_bytes(&place, plan));
+        }
+        let asked = Variant { config: prepared.requested.clone(), ..variant.clone() };
+        let (id, bytes) = (dataset_id(build, &asked)?, data_bytes(variant)?);
+        room.largest = room.largest.max(bytes);
+        let is_new = counted.insert((place.path().to_owned(), Some(id.clone())));
+        if is_new && store::find(&place, &id)?.is_none() {
+            room.datasets = room.datasets.saturating_add(bytes);
+        }
+    }
+    let mut full = rooms.into_values().filter_map(|(room, first, path)| Some((room.lacks()?, room.free, first, path)));
+    let Some((wanted, free, first, path)) = full.next() else { return Ok(()) };
+    let mega = |bytes: u64| bytes / 1_000_000;
+    let problem = format!(
+        "the datasets of all variants and the data of one trial take about {} MB together, but {} has only {} MB free; make \
+         room, or make `workload` smaller",
+        mega(wanted),
+        path.display(),
+        mega(free)
+    );
+    Err(refused(nearest(first, &["datadir", "workload.kind"]), problem))
+}
+
+/// Of a file system on which several variants work, bytes.
+#[derive(Default)]
+struct SharedRoom {
+    /// With what is freed before anything is created.
+    free: u64,
+    /// Whether the data of a trial share their blocks with the dataset.
+    shares: bool,
+    /// Datasets that have to be made.
+    datasets: u64,
+    /// The largest data of a trial.
+    largest: u64,
+}
+
+impl SharedRoom {
+    /// What is wanted, if that is more than there is.
+    fn lacks(&self) -> Option<u64> {
+        let of_a_trial = if self.shares { 0 } else { self.largest };
+        Some(self.datasets.saturating_add(of_a_trial)).filter(|wanted| *wanted > self.free)
+    }
+}
+
 /// Whether the dataset of a variant is in the store of the home or place where it works.
 fn is_stored(place: &Home, build: &Build, variant: &Variant) -> Result<bool, LabError> {
-    let id = match &variant.workload.dataset {
+    Ok(store::find(place, &dataset_id(build, variant)?)?.is_some())
+}
+
+/// The name of the dataset that a variant starts from.
+fn dataset_id(build: &Build, variant: &Variant) -> Result<String, LabError> {
+    Ok(match &variant.workload.dataset {
         Some(name) => name.clone(),
         None => Recipe::of(build, variant)?.id(),
-    };
-    Ok(store::find(place, &id)?.is_some())
+    })
 }
 
 /// Refuses ways of restoring that the file system of the data does not support.
@@ -305,5 +375,20 @@ fn lane(home: &Home, plan: &LabPlan, name: &str, variant: &Variant) -> Result<()
             let (at, instead) = (variant.at("lane"), without_root(plan));
             Err(LabError::Environment(format!("{at}: only root can build the lane {name}; run as root, or {instead}")))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datasets_have_to_fit_together_beside_the_data_of_a_trial() {
+        let room = |datasets| SharedRoom { free: 1000, shares: false, datasets, largest: 400 };
+        assert_eq!(room(600).lacks(), None);
+        assert_eq!(room(601).lacks(), Some(1001));
+        assert_eq!(SharedRoom { shares: true, ..room(1000) }.lacks(), None);
+        assert_eq!(SharedRoom { shares: true, ..room(1001) }.lacks(), Some(1001));
+        assert_eq!(SharedRoom { largest: 1001, ..room(0) }.lacks(), Some(1001), "also where all datasets are there");
     }
 }

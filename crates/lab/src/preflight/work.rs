@@ -2,10 +2,11 @@
 
 use crate::error::LabError;
 use crate::error::refused;
+use crate::load_spec::limit;
 use crate::storage_plan;
 use plimsoll_host::Home;
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Variant, Where};
+use plimsoll_plan::lab::{Variant, WarmUp, Where};
 use plimsoll_server::snapshot::store;
 use plimsoll_workloads::chosen::ChosenWorkload;
 use std::path::Path;
@@ -23,6 +24,9 @@ pub(super) fn check(home: &Home, plan: &LabPlan, variant: &Variant) -> Result<()
     chosen
         .goes_with(protocol, plan.is_open_loop(variant))
         .map_err(|error| refused(nearest(variant, &[key, "load", "workload.kind"]), error.to_string()))?;
+    chosen
+        .ends_with(limit(plan.trials.measure), plan.trials.warmup != WarmUp::Seconds(0.0))
+        .map_err(|error| refused(nearest(variant, &["workload.pacing", "workload.kind"]), error.to_string()))?;
     tables(variant, &chosen)?;
     dataset(home, variant)
 }

@@ -20,7 +20,9 @@ impl UnderWay<'_> {
     pub fn actions(&mut self, actions: &[Action], when: &str, datadir: Option<&Path>) -> Result<(), LabError> {
         for (index, action) in actions.iter().enumerate() {
             match action {
-                Action::Command(line) => self.command(line, &format!("{when}-{}", index + 1), datadir)?,
+                Action::Command(line) => {
+                    self.command(line, &format!("{when}-{}", index + 1), datadir, limits::COMMAND)?;
+                }
                 Action::Prompt(text) => self.by_hand(text)?,
             }
         }
@@ -35,8 +37,8 @@ impl UnderWay<'_> {
         }
     }
 
-    /// Runs `sh -c <line>` in a scrubbed environment that says which trial it is for.
-    pub fn command(&mut self, line: &str, name: &str, datadir: Option<&Path>) -> Result<(), LabError> {
+    /// Runs `sh -c <line>` in a scrubbed environment that says which trial it is for, and ends it after `limit`.
+    pub fn command(&mut self, line: &str, name: &str, datadir: Option<&Path>, limit: Duration) -> Result<(), LabError> {
         self.watch.tell(Event::Doing(line));
         let path = self.writer.directory().join(format!("{name}.txt"));
         let failed = |what: String| {
@@ -60,11 +62,11 @@ impl UnderWay<'_> {
         let mut child = command::start(shell).map_err(unable)?;
         let begun = Instant::now();
         while !command::has_ended(&child) {
-            let too_late = begun.elapsed() > limits::COMMAND;
+            let too_late = begun.elapsed() > limit;
             if too_late || self.watch.interrupted() {
                 command::end(&mut child).map_err(unable)?;
                 return Err(match too_late {
-                    true => failed(format!("took longer than {} s", limits::COMMAND.as_secs())),
+                    true => failed(format!("took longer than {} s", limit.as_secs())),
                     false => LabError::Interrupted,
                 });
             }

@@ -38,8 +38,9 @@ impl UnderWay<'_> {
         build: &Build,
     ) -> Result<Restored, LabError> {
         let (begun, data) = (Instant::now(), directories.data.data());
+        let limit = limits::of(&self.plan.trials, Phase::Restore);
         for (index, line) in commands.iter().enumerate() {
-            self.command(line, &format!("restore-{}", index + 1), Some(&data))?;
+            self.command(line, &format!("restore-{}", index + 1), Some(&data), limit)?;
         }
         if !data.is_dir() {
             return Err(LabError::Environment(format!(

@@ -13,7 +13,7 @@ use crate::verification::{self, ObservedBehaviour, Sight};
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::{Endpoint, Workload};
 use plimsoll_measures::caveats;
-use plimsoll_model::samples::Phase;
+use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::lab::WarmUp;
 use plimsoll_plan::plan::Measure;
@@ -66,7 +66,7 @@ impl WithWorkload for Drive<'_, '_> {
         if warmup == WarmUp::Auto {
             warm_up(now, target, &plan, adapter)?;
         }
-        measure(now, target, &plan, adapter)?;
+        measure(now, target, &plan, adapter, verification::writes_through(self.variables))?;
         match self.setup.filter(|_| rules.recovery) {
             Some(setup) => recovery::crash(now, Crash { target, adapter, plan: &plan, chosen: self.chosen, setup }),
             None => Ok(()),
@@ -82,7 +82,7 @@ impl<'a> UnderWay<'a> {
     }
 }
 
-/// A separate run that lasts until throughput has settled.
+/// A separate run that lasts until the load has settled.
 fn warm_up<W: Workload>(
     now: &mut UnderWay,
     target: &mut OpenTarget,
@@ -95,13 +95,14 @@ fn warm_up<W: Workload>(
         ..plan.clone()
     };
     let circumstances = now.circumstances(Some(Phase::WarmUp));
-    let mut settling = Settling { inner: &mut now.watch, rates: Vec::new(), said: String::new(), settled: false };
+    let mut settling =
+        Settling { inner: &mut now.watch, levels: Vec::new(), seconds: 0, said: String::new(), settled: false };
     let point = now.trial.point;
     let outcome = one_point(target, &plan, point, adapter, circumstances, &mut now.writer, &mut settling)?;
-    let Settling { rates, said, settled, .. } = settling;
+    let Settling { seconds, said, settled, .. } = settling;
     now.outcome.warm_up = Some(match settled {
-        true => format!("after {} s: {said}", rates.len()),
-        false => format!("given up after {} s: {said}", rates.len()),
+        true => format!("after {seconds} s: {said}"),
+        false => format!("given up after {seconds} s: {said}"),
     });
     match outcome.ended {
         // What it was waiting for told it to end.
@@ -110,11 +111,12 @@ fn warm_up<W: Workload>(
     }
 }
 
-/// Ends a load as soon as its throughput has settled.
+/// Ends a load as soon as it has settled.
 struct Settling<'s> {
     inner: &'s mut dyn Watcher,
-    /// Transactions per second, second by second.
-    rates: Vec<f64>,
+    /// The [`level`] of each second that has one.
+    levels: Vec<f64>,
+    seconds: usize,
     said: String,
     settled: bool,
 }
@@ -125,8 +127,9 @@ impl Watcher for Settling<'_> {
             && interval.phase == Phase::WarmUp
             && !self.settled
         {
-            self.rates.push(interval.transactions as f64 / interval.seconds.max(1e-3));
-            (self.settled, self.said) = match warm_up_end(&self.rates) {
+            self.seconds += 1;
+            self.levels.extend(level(interval));
+            (self.settled, self.said) = match warm_up_end(&self.levels) {
                 steady::WarmUpProgress::GoOn(why) => (false, why),
                 steady::WarmUpProgress::Ended { why, .. } => (true, why),
             };
@@ -139,12 +142,22 @@ impl Watcher for Settling<'_> {
     }
 }
 
+/// What shows whether a load has settled: transactions per second; in an open loop, where these are the arrivals from
+/// the first second on, the mean response time, milliseconds. `None` of a second in which nothing was answered.
+fn level(interval: &Interval) -> Option<f64> {
+    match &interval.response_ms {
+        Some(response) => response.mean,
+        None => Some(interval.transactions as f64 / interval.seconds.max(1e-3)),
+    }
+}
+
 /// The measured run, with the text of InnoDB's status at both ends of its window.
 fn measure<W: Workload>(
     now: &mut UnderWay,
     target: &mut OpenTarget,
     plan: &RunPlan,
     adapter: &WorkloadAdapter<W>,
+    writes_through: bool,
 ) -> Result<(), LabError> {
     let before = Sight::of(target)?;
     let circumstances = Circumstances { ask: Some(verification::QUESTION), ..now.circumstances(None) };
@@ -166,7 +179,7 @@ fn measure<W: Workload>(
     let after = Sight::of(target)?;
     verification::behaviour(
         &mut now.verifications,
-        &ObservedBehaviour { before: &before, after: &after, sent: &sent, connections },
+        &ObservedBehaviour { before: &before, after: &after, sent: &sent, connections, writes_through },
     );
     Ok(())
 }
@@ -266,5 +279,51 @@ impl Watcher for Edges<'_> {
 
     fn interrupted(&self) -> bool {
         self.inner.interrupted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::LoadPoint;
+    use plimsoll_model::summary::LatencyMs;
+
+    struct Nobody;
+
+    impl Watcher for Nobody {
+        fn tell(&mut self, _: Event<'_>) {}
+
+        fn interrupted(&self) -> bool {
+            false
+        }
+    }
+
+    /// After how many seconds of these mean response times an open loop of 100 arrivals per second has settled.
+    fn settled_after(responses_ms: impl Iterator<Item = f64>) -> Option<usize> {
+        let mut nobody = Nobody;
+        let mut settling =
+            Settling { inner: &mut nobody, levels: Vec::new(), seconds: 0, said: String::new(), settled: false };
+        for mean in responses_ms {
+            let response_ms = Some(LatencyMs { mean: Some(mean), ..LatencyMs::default() });
+            let interval = Interval { transactions: 100, response_ms, ..Interval::empty(0, Phase::WarmUp, 1.0) };
+            let point = LoadPoint { connections: 8, rate: Some(100.0) };
+            settling.tell(Event::Interval { point, interval: &interval, host: None, server: None });
+        }
+        settling.settled.then_some(settling.seconds)
+    }
+
+    #[test]
+    fn an_open_loop_is_warm_when_its_response_times_have_settled() {
+        // The caches fill for a minute, while as many transactions arrive as ever.
+        let filling = |second: usize| 20.0 - second.min(60) as f64 * 0.3 + [-0.02, 0.02, 0.02, -0.02][second % 4];
+        assert_eq!(settled_after((0..59).map(filling)), None);
+        assert!(settled_after((0..300).map(filling)).is_some());
+    }
+
+    #[test]
+    fn a_closed_loop_is_judged_by_its_throughput_and_a_second_without_answers_by_nothing() {
+        let second = Interval { transactions: 50, ..Interval::empty(0, Phase::WarmUp, 0.5) };
+        assert_eq!(level(&second), Some(100.0));
+        assert_eq!(level(&Interval { response_ms: Some(LatencyMs::default()), ..second }), None);
     }
 }

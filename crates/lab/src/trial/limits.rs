@@ -10,7 +10,7 @@ use std::time::Duration;
 pub const START: Duration = Duration::from_secs(300);
 /// An automatic warm-up ends by then, settled or not.
 pub const WARM_UP: Duration = Duration::from_secs(600);
-/// A command of the user's.
+/// A command of the user's, unless it restores the data.
 pub const COMMAND: Duration = Duration::from_secs(HOUR);
 /// A storage evaluation, which knows how long it takes.
 pub const STORAGE: Duration = Duration::from_secs(24 * HOUR);

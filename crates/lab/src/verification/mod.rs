@@ -9,7 +9,7 @@ mod process;
 
 use crate::error::LabError;
 use behaviour::Shown;
-pub use behaviour::{ObservedBehaviour, Sight};
+pub use behaviour::{ObservedBehaviour, Sight, writes_through};
 use error_log::Said;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::Failure;

@@ -18,17 +18,22 @@ fn verifications(name: &str, value: &str, effective: &str) -> Verifications {
 }
 
 /// 200 single-row inserts on one connection, as MySQL 9.7 and MariaDB 10.11 counted them.
-fn under_load(verifications: &mut Verifications, counters: &[(&str, u64)]) {
+fn under_load(verifications: &mut Verifications, counters: &[(&str, u64)], writes_through: bool) {
     let zero: Sight = counters.iter().map(|(name, _)| (*name, "0")).collect();
     let numbers: Vec<(&str, String)> = counters.iter().map(|(name, count)| (*name, count.to_string())).collect();
     let after: Sight = numbers.iter().map(|(name, count)| (*name, count.as_str())).collect();
     let sent = StatementCounts { insert: 200, ..StatementCounts::default() };
-    behaviour(verifications, &ObservedBehaviour { before: &zero, after: &after, sent: &sent, connections: 1 });
+    let observed = ObservedBehaviour { before: &zero, after: &after, sent: &sent, connections: 1, writes_through };
+    behaviour(verifications, &observed);
 }
 
 fn verdict(name: &str, value: &str, counters: &[(&str, u64)]) -> VerificationVerdict {
+    verdict_where(name, value, counters, false)
+}
+
+fn verdict_where(name: &str, value: &str, counters: &[(&str, u64)], writes_through: bool) -> VerificationVerdict {
     let mut verifications = verifications(name, value, value);
-    under_load(&mut verifications, counters);
+    under_load(&mut verifications, counters, writes_through);
     assert!(verifications.verifications[0].behaviour.is_some(), "{name} = {value}");
     assert_eq!(
         verifications.caveats.len(),
@@ -52,6 +57,26 @@ fn commits_that_are_not_synced_contradict_1() {
     assert_eq!(verdict(name, "1", &[("Innodb_data_fsyncs", 201)]), VerificationVerdict::InEffect);
     assert_eq!(verdict(name, "1", &[("Innodb_data_fsyncs", 1)]), VerificationVerdict::NotApplied);
     assert_eq!(verdict(name, "2", &[("Innodb_data_fsyncs", 900)]), VerificationVerdict::InEffect);
+}
+
+#[test]
+fn commits_that_need_no_sync_do_not_contradict_1() {
+    let name = "innodb_flush_log_at_trx_commit";
+    let (unsynced, rows) = (("Innodb_os_log_fsyncs", 1), |rows| ("Innodb_rows_inserted", rows));
+    let none = [("Innodb_rows_updated", 0), ("Innodb_rows_deleted", 0)];
+    assert_eq!(verdict_where(name, "1", &[unsynced], true), VerificationVerdict::InEffect);
+    // Statements that change no row write nothing.
+    let changing = |changed| verdict(name, "1", &[unsynced, rows(changed), none[0], none[1]]);
+    assert_eq!(changing(3), VerificationVerdict::InEffect);
+    assert_eq!(changing(200), VerificationVerdict::NotApplied);
+}
+
+#[test]
+fn a_redo_log_may_be_written_through() {
+    let is = |name: &str, value: &str| writes_through(&BTreeMap::from([(name.to_owned(), value.to_owned())]));
+    assert!(is("innodb_flush_method", "O_DSYNC") && is("innodb_flush_method", "nosync"));
+    assert!(is("innodb_log_file_write_through", "ON") && !is("innodb_log_file_write_through", "OFF"));
+    assert!(!is("innodb_flush_method", "O_DIRECT") && !writes_through(&BTreeMap::new()));
 }
 
 #[test]

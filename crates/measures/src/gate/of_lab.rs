@@ -18,6 +18,9 @@ pub fn is_gateable(plan: &LabPlan) -> Result<(), Refusal> {
     if !plan.rungs.is_empty() {
         return refusal("a ladder judges its rungs itself");
     }
+    if plan.tune.is_some() {
+        return refusal("a search of settings judges them itself");
+    }
     if plan.variants.iter().any(|variant| variant.workload.is_storage()) {
         return refusal("trials of storage have no transactions");
     }
@@ -48,9 +51,29 @@ pub fn slower_variants(plan: &LabPlan, summary: &LabSummary, limit: f64) -> Vec<
         let (a, b) = (a.name.as_str(), b.name.as_str());
         let of = summary.comparisons.iter().find(|of| of.a == a && of.b == b);
         match of.and_then(|of| Some((of, of.rows.first()?))) {
-            Some((of, row)) => slower(a, b, &of.unlike_work, row, limit),
+            Some((of, row)) => {
+                let carried = of.stopping.as_ref().and_then(|stopping| stopping.switchback.as_ref());
+                slower(a, b, &of.unlike_work, row, carried, limit)
+            }
             None => nothing_measured(a, b, limit),
         }
     };
     compared(plan).into_iter().map(found).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_plan::lab::file::{PlanChoices, read};
+
+    #[test]
+    fn a_search_of_settings_has_no_limits() {
+        let plan = |more: &str| {
+            let text = format!("name = \"a\"\nworkload.kind = \"tpcc\"\nload.connections = [8]\n{more}");
+            read("p", &text, PlanChoices::of_seed(1), &|_| Err(String::new())).expect("a plan")
+        };
+        assert_eq!(is_gateable(&plan("")), Ok(()));
+        let refused = is_gateable(&plan("[tune]\ntime = \"1h\"\n")).expect_err("it has trials of its own");
+        assert_eq!(refused.to_string(), "a search of settings judges them itself");
+    }
 }

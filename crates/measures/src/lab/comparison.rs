@@ -109,7 +109,7 @@ impl Judged<'_> {
             b: pair.b.name.clone(),
             design: self.design,
             equivalence,
-            rows: all.into_iter().chain(rows).collect(),
+            rows: all.map(|all| std::iter::once(all).chain(rows).collect()).unwrap_or_default(),
             floor,
             unlike: self.unlike(pair),
             unlike_work: unlike_work_of(&pair.a.workload, &pair.b.workload),

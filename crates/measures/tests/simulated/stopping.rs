@@ -4,6 +4,7 @@ use super::*;
 use crate::ladder::{ladder_plan, simulated};
 use plimsoll_measures::gate::slower_variants;
 use plimsoll_measures::lab::summary;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::comparison::Verdict;
 use plimsoll_model::gate::Decision;
 use plimsoll_model::lab::{LabSummary, PhaseSpan, RungVerdict};
@@ -73,6 +74,20 @@ fn a_side_that_always_fails_is_given_up() {
         _ => reached(1000.0, 5.0),
     });
     assert_eq!((rounds(&all, "base"), rounds(&all, "broken")), (3, 3));
+}
+
+#[test]
+fn one_load_point_does_not_decide_for_all() {
+    let points = [CLOSED, LoadPoint::closed(32)];
+    let plan = auto(plan(7, 40, ["base", "new"].map(|name| variant(name, &points)).to_vec()), 40);
+    let all = run(&plan, &Prospects::new(), |trial| match (trial.label.as_str(), trial.point.connections) {
+        ("new", 32) => failed("too many connections"),
+        _ => reached(1000.0 * noise(7, trial, 0.03), 5.0),
+    });
+    let found = summary(&plan, &Prospects::new(), &all);
+    assert!(found.comparisons[0].rows.is_empty(), "{:?}", found.comparisons[0].rows);
+    let gate = &slower_variants(&plan, &found, 0.1)[0];
+    assert_eq!((gate.decision, gate.why.as_str()), (Decision::Failed, "nothing was measured"));
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Variants that take turns on one running server, where it is known what one leaves behind for the other.
 
 use super::*;
+use plimsoll_measures::gate::slower_variants;
 use plimsoll_measures::lab::summary;
 use plimsoll_model::comparison::Verdict;
+use plimsoll_model::gate::Decision;
 use plimsoll_model::lab::{LabSummary, RungVerdict, VariantComparison};
 use plimsoll_plan::lab::{StoppingRule, SwitchbackBlock, SwitchbackRule};
 use std::cell::Cell;
@@ -96,6 +98,19 @@ fn no_sign_is_wrong_and_equal_sides_are_rarely_told_apart() {
     }
     // 5 are meant; 12 are three standard deviations.
     assert!(wrong == 0 && told_apart <= 12, "{wrong} wrong signs, {told_apart} of 100 equal sides told apart");
+}
+
+#[test]
+fn blocks_go_on_until_a_gate_is_known() {
+    for seed in 0..10 {
+        let mut plan = turning(seed);
+        plan.trials.stopping = Some(StoppingRule { decide: 0.02, max_seconds: None, fail_if_slower: Some(0.05) });
+        let (all, found) = ended(&plan, server(seed, -0.06, 0.0));
+        let decision = slower_variants(&plan, &found, 0.05)[0].decision;
+        let is_last = all.iter().any(|ended| ended.trial.round == 40);
+        assert!(decision != Decision::Undecided || is_last, "{seed}: {}", found.headline);
+        assert_resumable(&plan, &Prospects::new(), &all);
+    }
 }
 
 /// What the rungs do: a share at once, and one that builds up while they are set.

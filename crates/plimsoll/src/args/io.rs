@@ -128,7 +128,7 @@ pub struct TestArgs {
     #[arg(long, value_parser = rate, requires = "test", value_name = "RATE")]
     pub rate: Option<f64>,
     /// How the arrivals of an open loop are spaced.
-    #[arg(long, default_value = "poisson", value_parser = ["poisson", "constant"], requires = "test", value_name = "SPREAD")]
+    #[arg(long, default_value = "poisson", value_parser = ["poisson", "constant"], requires = "rate", value_name = "SPREAD")]
     pub arrivals: String,
     /// Verify everything that is read, and at the end everything that was written.
     #[arg(long, requires = "test")]

@@ -58,7 +58,7 @@ first, or with --baseline against the same variant there. With rounds = \"auto\"
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 done, but a trial failed (so does one whose settings are not in effect, unless the plan says \
 lenient = true: then it is 0 with a caveat), no load line was found, a crash or a fault lost or damaged what the settings promise to \
-keep, or the gate failed; 2 a mistake in the plan, nothing was started; 3 the environment failed, other programs kept the machine busy, \
+keep, or the gate failed; 2 a mistake in the plan, nothing was started; 3 the environment failed, every trial did, other programs kept the machine busy, \
 or another lab has the plan; 4 --fail-if-unclear, and the gate is undecided; 130 interrupted, results so far are kept.";
 
 #[derive(Debug, Args)]
@@ -110,7 +110,7 @@ pub struct LabArgs {
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration, conflicts_with = "noisy_host")]
     pub wait_quiet: Duration,
     /// Search and climb even while other programs keep the machine busy, as `noisy_host = true` in [trials] does:
-    /// they then affect the result, and it says so.
+    /// they then affect the result, and it says so. With --resume, it does not wait for them, and judges trials as before.
     #[arg(long)]
     pub noisy_host: bool,
     /// Print the summary, or what would be done, as one JSON document on standard output.

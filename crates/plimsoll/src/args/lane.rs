@@ -32,7 +32,7 @@ Modifiers:
   error=eio               reads and writes fail while a trigger file exists (its path is printed); also error=enospc
   cache=64M               a read cache in front of the (delayed) device; writes go through it
   cache=unsafe            a device that swallows flushes
-  nbd=unix:/run/my.sock   your own NBD server below it; also nbd=HOST:PORT
+  nbd=unix:/run/my.sock   your own NBD server below it, if it holds no data; also nbd=HOST:PORT
 
 Modifiers of network lanes, in addition to iops, bandwidth (of the server's disk), options, scheduler and cache=unsafe:
   fs=btrfs                the client's file system, for kinds with a device

@@ -17,13 +17,7 @@ pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     Lanes::of(home.path()).reunite();
     let fleet = OwnPlace::of(home.path());
-    let (of_fleet, fleet_left) = match at_work(&fleet) {
-        Some(trial) => (Vec::new(), Some(format!("a fleet whose agents have the load of {trial}"))),
-        None => match fleet.end() {
-            Ok(ended) => (ended, None),
-            Err(error) => (Vec::new(), Some(format!("a fleet: {error}"))),
-        },
-    };
+    let (of_fleet, fleet_left) = end_unused(&fleet, &home);
     let mut servers = registry::clean(&home);
     let (files, unremoved) = place::clean(home.path()).map_err(LabError::from)?;
     let (of_labs, in_use) = own_lanes::clean(home.path())?;
@@ -58,4 +52,16 @@ pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
         ));
     }
     Ok(if left.is_empty() { DONE } else { ENVIRONMENT })
+}
+
+/// Ends our own fleet unless it is needed: what was ended, and why it was left alone.
+fn end_unused(fleet: &OwnPlace, home: &Home) -> (Vec<String>, Option<String>) {
+    match at_work(fleet, home) {
+        Ok(Some(needed)) => (Vec::new(), Some(needed)),
+        Ok(None) => match fleet.end() {
+            Ok(ended) => (ended, None),
+            Err(error) => (Vec::new(), Some(format!("a fleet: {error}"))),
+        },
+        Err(error) => (Vec::new(), Some(format!("a fleet: {error}"))),
+    }
 }

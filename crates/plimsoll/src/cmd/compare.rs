@@ -30,7 +30,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<u8> {
 }
 
 fn judge(found: &Comparison, limit: f64) -> GateFinding {
-    slower(&found.a.name, &found.b.name, &found.unlike_work, &found.headline, limit)
+    slower(&found.a.name, &found.b.name, &found.unlike_work, &found.headline, found.switchback.as_ref(), limit)
 }
 
 /// Two storage evaluations: they have no single number that a gate could rest on.

@@ -11,6 +11,7 @@ use plimsoll_lab::fleet::join;
 use plimsoll_model::number::counted;
 use plimsoll_plan::broker::BrokerAddress;
 use plimsoll_plan::plan::FleetPlan;
+use plimsoll_record::read::{self, Entry};
 use plimsoll_report::table::{Column, Table};
 use plimsoll_report::terminal::table;
 use plimsoll_watch::Watcher;
@@ -111,11 +112,26 @@ fn wait_for(place: &OwnPlace, own: &OwnFleet, within: Duration, progress: &Progr
     Ok(())
 }
 
-/// The trial whose load an agent of our own fleet has, if one has.
-pub fn at_work(place: &OwnPlace) -> Option<String> {
-    let own = place.read().ok().flatten()?;
-    let members = joined(own.address).ok()?.roll_call().ok()?;
-    members.into_iter().find_map(|member| member.hello.trial)
+/// What our own fleet is needed for, in words: a load that an agent has, or a recording that is being written, between
+/// whose loads no agent has one.
+///
+/// # Errors
+/// The recordings cannot be listed.
+pub fn at_work(place: &OwnPlace, home: &Home) -> anyhow::Result<Option<String>> {
+    let Some(own) = place.read().ok().flatten() else { return Ok(None) };
+    let listing = read::list(&home.recordings()).map_err(LabError::from)?;
+    if let Some(name) = user_among(listing.recordings) {
+        return Ok(Some(format!("a fleet that {name} uses")));
+    }
+    let members = joined(own.address).and_then(|fleet| Ok(fleet.roll_call().map_err(LabError::from)?));
+    let trial = members.unwrap_or_default().into_iter().find_map(|member| member.hello.trial);
+    Ok(trial.map(|trial| format!("a fleet whose agents have the load of {trial}")))
+}
+
+/// The name of a recording that is being written and whose load agents make, if there is one.
+fn user_among(recordings: Vec<Entry>) -> Option<String> {
+    let uses = |entry: &Entry| entry.being_written && entry.manifest.plan.fleet().is_some();
+    recordings.into_iter().find(uses).map(|entry| entry.manifest.name)
 }
 
 fn joined(broker: BrokerAddress) -> anyhow::Result<Fleet> {
@@ -191,4 +207,33 @@ fn listing(seen: &[Seen]) -> Table {
         words("its clock is known to", &Seen::clock),
         words("load", &|seen| seen.trial.clone().unwrap_or_else(|| "none".to_owned())),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_host::facts::HostFacts;
+    use plimsoll_plan::lab::file;
+    use plimsoll_plan::{Plan, StoragePlan};
+    use plimsoll_record::Manifest;
+
+    fn entry(name: &str, plan: Plan, being_written: bool) -> Entry {
+        let started = "2026-11-21T19:30:00Z".parse().unwrap();
+        let manifest = Manifest::new(name, "0.1.0", started, plan, HostFacts::default());
+        Entry { directory: name.into(), manifest, being_written }
+    }
+
+    #[test]
+    fn a_fleet_is_used_from_the_first_load_of_a_lab_to_its_last() {
+        let text = "name = \"of-agents\"\n[workload]\nkind = \"tpcc\"\nscale = 2\n[load]\nconnections = [8]\n\
+                    [fleet]\nbroker = \"nats://127.0.0.1:4222\"\n";
+        let lab = file::read("lab.toml", text, file::PlanChoices::of_seed(1), &|_| Err(String::new())).unwrap();
+        let of_agents = Plan::Lab(Box::new(lab));
+        let alone = Plan::Storage(StoragePlan::default());
+        let others = || vec![entry("alone", alone.clone(), true), entry("done", of_agents.clone(), false)];
+        assert_eq!(user_among(others()), None);
+        let mut all = others();
+        all.push(entry("under-way", of_agents.clone(), true));
+        assert_eq!(user_among(all).as_deref(), Some("under-way"));
+    }
 }

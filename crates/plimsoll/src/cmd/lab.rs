@@ -61,9 +61,10 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
         (None, Some(directory)) => begun_with(plan_of(directory)?, args.server.as_deref())?,
         (None, None) => return Err(LabError::Refused("give a plan, or --resume RECORDING".to_owned()).into()),
     };
-    plan.trials.noisy_host |= args.noisy_host;
     gated::check(args, &plan)?;
+    // A lab that goes on asks for what it asked for: it no longer waits, and judges its trials as before.
     if resume.is_none() {
+        plan.trials.noisy_host |= args.noisy_host;
         limit_rounds(args, &mut plan)?;
     }
     let given = Given { server: args.server.clone(), broker: broker(&home, args, &plan)? };
@@ -83,6 +84,7 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         threads: usize::from(args.threads),
         wait_quiet: args.wait_quiet,
+        noisy_host: args.noisy_host,
     };
     terminal::note(&format!("{}, seed {}", plan.title.as_ref().unwrap_or(&plan.name), plan.seed));
     let mut progress = Progress::new(0)?;
@@ -99,6 +101,13 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
 
 /// Rounds that end by themselves end sooner, if less is asked, and no later than they may.
 fn limit_rounds(args: &LabArgs, plan: &mut LabPlan) -> Result<(), LabError> {
+    if args.max_time.is_some() && !plan.rungs.is_empty() {
+        return Err(LabError::Refused(format!(
+            "{}: --max-time cannot be kept by a ladder, whose rungs build on each other; accepted is max_rounds in \
+             [trials]",
+            plan.file
+        )));
+    }
     match (&mut plan.trials.stopping, args.max_time) {
         (Some(rule), most) => {
             rule.fail_if_slower = args.fail_if_slower.filter(|_| args.limits.baseline.is_none());

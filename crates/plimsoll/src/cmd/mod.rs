@@ -59,8 +59,10 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(error) = error.downcast_ref::<AnalysisError>() {
         return error.exit_code();
     }
-    if let Some(ArchiveError::Foreign(_) | ArchiveError::Exists { .. }) = error.downcast_ref::<ArchiveError>() {
-        return USAGE;
+    match error.downcast_ref::<ArchiveError>() {
+        Some(ArchiveError::Foreign(_) | ArchiveError::Exists { .. }) => return USAGE,
+        Some(ArchiveError::Interrupted) => return INTERRUPTED,
+        Some(ArchiveError::Record(_) | ArchiveError::Io { .. }) | None => {}
     }
     let usage = error.is::<PlanError>() || error.is::<plimsoll_workloads::Error>();
     if usage { USAGE } else { ENVIRONMENT }

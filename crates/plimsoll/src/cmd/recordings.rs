@@ -15,6 +15,7 @@ use plimsoll_record::read::{self, Entry, Listing, State};
 use plimsoll_report::subject::Subject;
 use plimsoll_report::table::{Column, Table};
 use plimsoll_report::terminal::table;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 pub fn run(args: &RecordingsArgs) -> anyhow::Result<u8> {
@@ -91,6 +92,7 @@ fn remove(listing: &Listing, texts: &[String]) -> anyhow::Result<u8> {
         .map(|text| find::only(listing, text))
         .collect::<Result<Vec<PathBuf>, AnalysisError>>()
         .map_err(LabError::from)?;
+    let found = each_once(found);
     if let Some(directory) = found.iter().find(|directory| read::is_being_written(directory)) {
         return Err(LabError::Refused(format!(
             "{} is still being written by a running Plimsoll; stop it first",
@@ -104,4 +106,27 @@ fn remove(listing: &Listing, texts: &[String]) -> anyhow::Result<u8> {
         terminal::note(&format!("removed {}", directory.display()));
     }
     Ok(DONE)
+}
+
+/// Without what is named a second time, however that is written.
+fn each_once(mut found: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut seen = BTreeSet::new();
+    found.retain(|directory| seen.insert(directory.canonicalize().unwrap_or_else(|_| directory.clone())));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_twice_is_one() {
+        let home = tempfile::tempdir().unwrap();
+        let (a, b) = (home.path().join("a"), home.path().join("b"));
+        for directory in [&a, &b] {
+            std::fs::create_dir(directory).unwrap();
+        }
+        let again = home.path().join("b/../a");
+        assert_eq!(each_once(vec![b.clone(), a.clone(), again, b.clone()]), [b, a]);
+    }
 }

@@ -12,6 +12,7 @@ use plimsoll_data::target::{OpenTarget, TargetSpec};
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::adapter::look_at_tables;
+use plimsoll_lab::load_spec::limit;
 use plimsoll_lab::run::run_chosen;
 use plimsoll_lab::run_record::{FinishedRun, Naming};
 use plimsoll_measures::gate::{GatePlace, judge};
@@ -42,6 +43,8 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     let spec = target::spec(&args.target, &format!("plimsoll run {name}"))?;
     let params = args.params.0.iter().cloned().collect();
     let mut plan = plan(&args, &spec.target.describe(), params, protocol(&args, &typed)?)?;
+    let warm = plan.warmup_seconds > 0.0;
+    typed.ends_with(limit(plan.measure), warm)?;
     let mut progress = Progress::new(args.report_interval)?;
     let home = Home::from_env().map_err(LabError::from)?;
     let baseline = Baseline::find(&home, args.limits.baseline.as_deref())?;
@@ -49,6 +52,7 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     let marker = dataset::marker(&mut target.control, typed.family())?;
     let chosen = chosen(name, &args.params.0, marker.as_ref())?;
     plan.protocol = protocol(&args, &chosen)?;
+    chosen.ends_with(limit(plan.measure), warm)?;
     look_at_tables(&mut target, &chosen, marker.as_ref())?;
     terminal::note(&format!("{name} on {} {}, seed {}", target.flavour.title(), target.version, plan.seed));
     if args.leaves_the_length_open() {

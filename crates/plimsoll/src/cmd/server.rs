@@ -62,11 +62,27 @@ fn stop(home: &Home, name: Option<String>) -> anyhow::Result<u8> {
     if names.is_empty() {
         terminal::note("no private server is up");
     }
-    for (home, name) in names {
-        registry::stop(&home, &name, STOPS_WITHIN).map_err(LabError::from)?;
-        terminal::note(&format!("{name} is down"));
-    }
+    stop_each(names, |home, name| Ok(registry::stop(home, name, STOPS_WITHIN).map(drop).map_err(LabError::from)?))?;
     Ok(DONE)
+}
+
+/// Stops all of them, also those after one that cannot be stopped.
+///
+/// # Errors
+/// The first of them; each further one is told.
+fn stop_each(
+    names: Vec<(Home, String)>,
+    mut stop: impl FnMut(&Home, &str) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut first = Ok(());
+    for (home, name) in names {
+        match stop(&home, &name) {
+            Ok(()) => terminal::note(&format!("{name} is down")),
+            Err(error) if first.is_ok() => first = Err(error),
+            Err(error) => terminal::note(&error.to_string()),
+        }
+    }
+    first
 }
 
 fn list(home: &Home, json: bool) -> anyhow::Result<u8> {
@@ -112,4 +128,23 @@ fn logs(home: &Home, name: Option<String>) -> anyhow::Result<u8> {
     let log = std::fs::read(&path).map_err(|error| LabError::Environment(format!("{}: {error}", path.display())))?;
     terminal::result(&String::from_utf8_lossy(&log))?;
     Ok(DONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_used_does_not_keep_the_others_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| directory.path().into())).unwrap();
+        let names = ["a", "used", "b", "used too"].map(|name| (home.clone(), name.to_owned())).into();
+        let mut asked = Vec::new();
+        let stopped = stop_each(names, |_, name| {
+            asked.push(name.to_owned());
+            if name.starts_with("used") { Err(anyhow::anyhow!("{name}: in use")) } else { Ok(()) }
+        });
+        assert_eq!(stopped.unwrap_err().to_string(), "used: in use");
+        assert_eq!(asked, ["a", "used", "b", "used too"]);
+    }
 }

@@ -16,6 +16,7 @@ use plimsoll_record::manifest::{is_name, name_of};
 use plimsoll_sysbench::dispatch;
 use plimsoll_sysbench::recorder::{ReadyRun, RunRecorder};
 use plimsoll_sysbench::request::Caller;
+use std::cell::OnceCell;
 use std::env;
 use std::fmt::Display;
 use std::path::Path;
@@ -36,9 +37,12 @@ pub fn asked() -> Option<Vec<String>> {
 }
 
 pub fn run(words: &[String]) -> u8 {
-    // Without it Ctrl-C ends the program at once.
-    let flag = terminal::interrupt_flag().ok();
-    let is_interrupted = || flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+    // Only a run asks for it. Until then, and where it cannot be had, Ctrl-C ends the program at once.
+    let flag = OnceCell::new();
+    let is_interrupted = || {
+        let flag = flag.get_or_init(|| terminal::interrupt_flag().ok());
+        flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    };
     let mut recorder = HomeRecorder::default();
     let password = env::var("MYSQL_PWD").ok();
     dispatch::run(words, &mut Caller { is_interrupted: &is_interrupted, password, recorder: Some(&mut recorder) })

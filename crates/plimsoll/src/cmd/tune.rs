@@ -182,18 +182,18 @@ fn options(args: &TuneArgs, resume: Option<PathBuf>) -> Options {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         threads: 2,
         wait_quiet: WAIT_QUIET,
+        noisy_host: args.noisy_host,
         ..Options::default()
     }
 }
 
 /// The plan of a recording that is to go on.
 fn begun(directory: &Path, args: &TuneArgs) -> Result<LabPlan, LabError> {
-    let mut plan = begun_with(plan_of(directory)?, args.own.server.as_deref())?;
+    let plan = begun_with(plan_of(directory)?, args.own.server.as_deref())?;
     if plan.tune.is_none() {
         let problem = format!("{}: it is no search; `plimsoll lab --resume` continues it", directory.display());
         return Err(LabError::Refused(problem));
     }
-    plan.trials.noisy_host |= args.noisy_host;
     Ok(plan)
 }
 

@@ -207,7 +207,7 @@ fn unexplained(line: &str) -> String {
 }
 
 /// Without a server.
-const LINES: [&str; 96] = [
+const LINES: [&str; 101] = [
     "",
     "--version",
     "nosuch run",
@@ -250,6 +250,11 @@ const LINES: [&str; 96] = [
     "plain.lua --rate=1000 --events=2 run",
     "plain.lua run extra",
     "--test=plain.lua --num-threads=1 --max-requests=2 run",
+    "own_run.lua --num-threads=2 --events=4 --max-requests=0 run",
+    "own_run.lua --num-threads=2 --threads=1 --max-requests=4 run",
+    "own_run.lua --histogram --events=1 run",
+    "hooks.lua --histogram --events=1 run",
+    "cpu --cpu-max-prime=1000 --histogram --events=1 run",
     "--help=off plain.lua --events=1 run",
     "raises.lua --events=1 run",
     "table.lua --events=1 run",

@@ -259,6 +259,53 @@ fn an_interrupt_leaves_the_report() {
     assert!(done.out.contains("General statistics:") && done.out.contains("Threads fairness:"), "{done}");
 }
 
+/// Nothing but a run has anything to say at the end.
+#[test]
+fn an_interrupt_ends_a_command_at_once() {
+    let Some(bench) = Bench::new() else { return };
+    let file = bench.directory().join("ours/preparing");
+    bench.write("prepares.lua", "function prepare() io.open('preparing', 'w'):close() os.execute('sleep 60') end");
+    let mut running = begin(bench.our_command("prepares.lua prepare"));
+    running.wait_for("the command", || file.exists());
+    running.signal(rustix::process::Signal::INT);
+    let done = running.end_within(Duration::from_secs(30));
+    assert_eq!(done.status.code(), None, "{done}");
+}
+
+/// Threads that wait for a next event end with the last one, whatever time is left.
+#[test]
+fn a_rate_with_a_number_of_events_ends_with_them() {
+    let Some(bench) = Bench::new() else { return };
+    for test in ["own_run.lua", "cpu --cpu-max-prime=100", "queries.lua --mysql-dry-run"] {
+        let line = format!("{test} --threads=4 --rate=100 --events=50 --time=0 run");
+        let done = begin(bench.our_command(&line)).end_within(Duration::from_secs(30));
+        assert_eq!(done.status.code(), Some(0), "{line}: {done}");
+        let count = done.out.lines().find_map(|line| line.trim().strip_prefix("total number of events:"));
+        assert_eq!(count.map(str::trim), Some("50"), "{line}: {done}");
+    }
+}
+
+/// A `thread_run` of the script's own that the time limit ends is told that there are no more events, and `thread_done`
+/// follows.
+#[test]
+fn a_thread_run_comes_to_its_end_before_thread_done() {
+    let Some(bench) = Bench::new() else { return };
+    bench.write(
+        "own_done.lua",
+        r#"ffi.cdef("bool sb_more_events(int); void sb_event_start(int); void sb_event_stop(int);")
+        function event() end
+        function thread_run(tid)
+            while ffi.C.sb_more_events(tid) do ffi.C.sb_event_start(tid) ffi.C.sb_event_stop(tid) end
+            print("ran", tid)
+        end
+        function thread_done(tid) print("is done", tid) end"#,
+    );
+    let printed = bench.ours("own_done.lua --threads=2 --rate=50 --time=1 run");
+    assert_eq!(printed.code, Some(0), "{printed:#?}");
+    let times = ["ran\t", "is done\t", "FATAL"].map(|text| printed.out.matches(text).count());
+    assert_eq!(times, [2, 2, 0], "{printed:#?}");
+}
+
 /// A hundred threads that sleep in the shell's words are timers: as many events as with a thread for each.
 #[test]
 #[ignore = "compares rates; make test-all"]

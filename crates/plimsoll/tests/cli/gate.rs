@@ -187,6 +187,7 @@ fn what_no_gate_could_judge_is_refused_before_anything_starts() {
         (of("--fail-if-slower 5%", &ladder), "a ladder judges its rungs itself"),
         (of(PASSES, &search), "a search for a load line chooses its rates itself"),
         (of("--max-time 1m", &plan), "give --rounds auto as well"),
+        (of("--max-time 1m", &ladder), "cannot be kept by a ladder"),
         (format!("{RUN} --fail-if-slower 5%"), "--baseline"),
         (format!("{RUN} --baseline main"), "--fail-if-slower"),
     ] {

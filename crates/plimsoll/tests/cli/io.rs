@@ -185,6 +185,8 @@ fn wrong_arguments_are_refused_with_nothing_made() {
         ("--test rndrd --size 100 --files 3", "nearest"),
         ("--test rndrd --io-mode mmap --direct", "page cache"),
         ("--test rndrd --rate 0", "rate"),
+        ("--test rndrd --arrivals constant", "--rate"),
+        ("--suite percona-2008 --steady", "--steady"),
     ] {
         run(bench.command(options)).refuses(2, &[told]);
         bench.is_clean();

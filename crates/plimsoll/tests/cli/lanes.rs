@@ -224,6 +224,50 @@ fn a_lane_that_is_in_use_stays_until_it_is_free() {
     shore.is_empty("after the second try");
 }
 
+/// The name and the state of all lanes.
+fn states(shore: &Shore) -> Vec<(String, String)> {
+    let listed = shore.ends("lane list --json").exits(0).json();
+    let lanes = listed["lanes"].as_array().expect("lanes").iter();
+    let text = |lane: &serde_json::Value, key: &str| lane[key].as_str().expect("a text").to_owned();
+    lanes.map(|lane| (text(lane, "name"), text(lane, "state"))).collect()
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn a_limited_lane_or_one_without_a_mount_that_is_in_use_stays_up() {
+    let Some(shore) = Shore::new() else { return };
+    for (name, refusal) in [("ext4,iops=200", "umount"), ("root", "pid")] {
+        let file = File::create(shore.up(name, "--no-check").join("file")).expect("a file");
+        let journal = shore.lane(name).join("journal.ndjson");
+        let before = fs::read_to_string(&journal).expect("a journal");
+        shore.ends(&format!("lane down {name}")).refuses(3, &[refusal, "end what is using"]).in_one_message();
+        assert_eq!(fs::read_to_string(&journal).expect("a journal"), before, "{name}");
+        assert!(groups(&before).iter().all(|group| group.exists()), "{name} keeps its limits");
+        assert_eq!(states(&shore), [(name.to_owned(), "up".to_owned())]);
+        drop(file);
+        shore.ends(&format!("lane down {name}")).exits(0);
+        shore.is_empty(name);
+    }
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn a_copy_that_a_user_makes_to_a_lane_goes_on() {
+    let Some(shore) = Shore::new() else { return };
+    let directory = shore.up("ext4", "--no-check");
+    let mut command = Command::new("cp");
+    // It waits for what it copies.
+    command.arg("--target-directory").arg(&directory).arg("/dev/stdin").stdin(Stdio::piped());
+    let mut copy = command.spawn().expect("coreutils");
+    assert!(servers::wait_until(Duration::from_secs(60), || directory.join("stdin").exists()), "it copies");
+    shore.ends("lane down ext4").refuses(3, &["end what is using"]).in_one_message();
+    assert!(copy.try_wait().expect("a child").is_none(), "it is not the lane's");
+    drop(copy.stdin.take());
+    assert!(copy.wait().expect("a child").success());
+    shore.ends("lane down ext4").exits(0);
+    shore.is_empty("after the copy");
+}
+
 #[test]
 #[ignore = "mounts; make test-all"]
 fn a_lane_that_is_in_use_keeps_no_other_up() {
@@ -364,7 +408,7 @@ fn a_kill_while_it_goes_down_is_cleaned_up_too() {
         shore.up("ext4,delay=1ms", "--size 200M --no-check");
         let running = begin(shore.command("lane down ext4,delay=1ms"));
         let journal = shore.lane("ext4,delay=1ms").join("journal.ndjson");
-        // First of all it takes back that it is up; the directory may be gone already when we look.
+        // It takes back that it is up once it is unmounted; the directory may be gone already when we look.
         let begun = Instant::now();
         while fs::read_to_string(&journal).is_ok_and(|text| text.contains("\"up\"")) {
             assert!(begun.elapsed() < Duration::from_secs(60));
@@ -510,4 +554,19 @@ fn a_server_that_mixes_up_concurrent_writes_is_refused() {
 fn the_same_server_with_a_buffer_for_each_write_is_sound() {
     let Some(done) = on_own_server("__thread") else { return };
     done.exits(0).tells(&["data    ok", "found in the backing store"]);
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn a_server_that_holds_data_is_left_as_it_is() {
+    let Some(shore) = Shore::new() else { return };
+    let directory = servers::home();
+    let (file, data) = (directory.path().join("users.img"), vec![7_u8; 4 << 20]);
+    fs::write(&file, &data).expect("a file");
+    let server = OwnServer::start(directory.path().join("own.sock"), &[Path::new("file"), &file]);
+    let up = format!("lane up ext4,nbd=unix:{} --no-check", server.socket.display());
+    shore.ends(&up).refuses(2, &["holds data", "first MiB"]).in_one_message();
+    shore.is_empty("after the refusal");
+    drop(server);
+    assert!(fs::read(&file).expect("a file") == data, "it was not written");
 }

@@ -22,6 +22,8 @@ fn wrong_words_are_refused_before_anything_starts() {
         ("run tpcc --fidelity compat --call-style batched", vec!["compat"]),
         ("run tpcc --profile sysbench --fidelity compat --protocol prepared", vec!["prepared", "compat", "text"]),
         ("run tpcc --pacing spec --rate 10", vec!["--rate", "pacing spec"]),
+        ("run tpcc --pacing spec --events-per-connection 5", vec!["events per connection", "pacing spec"]),
+        ("run tpcc --pacing spec --events 50 --warmup 1s", vec!["warm-up", "pacing spec"]),
         ("load smack_select_key --engine rocksdb", vec!["engine", "rocksdb", "myisam"]),
         ("workloads nothing", vec!["nothing", "oltp_read_write"]),
         ("run oltp_read_write --tables 0", vec!["tables", "'0'", "1 to 100000"]),

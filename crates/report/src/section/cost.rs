@@ -11,9 +11,10 @@ use plimsoll_model::number::{NOTHING, column};
 
 const REMARK: &str = "\
 All within the measured window. Client CPU is that of its loop threads; server CPU and context switches are those of \
-its whole process; reads, writes and KB (of 1,000 bytes) are those of the block devices that hold its data; host CPU is \
-everything on the host. Storage server CPU and round trips, the requests that the storage server has to answer, exist \
-on network lanes only. No intervals: these are totals over the window, divided; of several rounds, the means.";
+its whole process; reads, writes and KB (of 1,000 bytes) are those of the block devices that hold its data, where it \
+runs on this machine; host CPU is everything on the host. Storage server CPU and round trips, the requests that the \
+storage server has to answer, exist on network lanes only. No intervals: these are totals over the window, divided; of \
+several rounds, the means.";
 const CAPTION: &str = "\
 What a transaction cost on average; shorter is cheaper. The share of reads and the request size are not costs: they \
 describe the requests. No intervals: these are totals over the window, divided.";

@@ -72,7 +72,9 @@ fn rates(series: &Series) -> Rates {
     let end = measured().map(end_ns).max().unwrap_or(first.t_ns);
     let within = |t_ns: u64| (first.t_ns..=end).contains(&t_ns);
     let server: Vec<&ServerSample> = series.server.iter().filter(|sample| within(sample.t_ns)).collect();
-    let host: Vec<&HostSample> = series.host.iter().filter(|sample| within(sample.t_ns)).collect();
+    // Counters have a value at the moment; a line of the host is of the second before it.
+    let host: Vec<&HostSample> =
+        series.host.iter().filter(|sample| within(sample.t_ns) && sample.t_ns > first.t_ns).collect();
     let swapped = |of: fn(&MemorySample) -> u64| {
         let seconds: f64 = host.iter().map(|sample| sample.seconds).sum();
         let bytes: Vec<u64> = host.iter().filter_map(|sample| sample.memory.as_ref().map(of)).collect();
@@ -103,6 +105,25 @@ fn end_ns(interval: &Interval) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_second_of_the_warm_up_is_not_counted() {
+        const SECOND: u64 = 1_000_000_000;
+        let host = |second: u64, mib: u64| HostSample {
+            t_ns: second * SECOND,
+            seconds: 1.0,
+            memory: Some(MemorySample { swapped_in_bytes: mib << 20, ..MemorySample::default() }),
+            ..HostSample::default()
+        };
+        let intervals = vec![
+            Interval::empty(0, Phase::WarmUp, 1.0),
+            Interval::empty(SECOND, Phase::Measure, 1.0),
+            Interval::empty(2 * SECOND, Phase::Measure, 1.0),
+        ];
+        let host = vec![host(1, 90), host(2, 3), host(3, 1), host(4, 50)];
+        let series = Series { intervals, host, ..Series::default() };
+        assert_eq!(rates(&series).swapped_in, Some(2.0));
+    }
 
     #[test]
     fn counters_are_rates_between_the_first_and_the_last_sample() {

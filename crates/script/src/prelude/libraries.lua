@@ -91,6 +91,18 @@ local function copy(library)
   return copied
 end
 
+-- Methods of texts are looked for in the machine's own library, which lends those that a script has added to its
+-- environment's.
+do
+  local getfenv, rawget, type = getfenv, rawget, type
+  setmetatable(string, {
+    __index = function(_, name)
+      local own = rawget(getfenv(0), "string")
+      return type(own) == "table" and rawget(own, name) or nil
+    end,
+  })
+end
+
 -- Searches for a module as Lua does, by the paths of this environment.
 local function find(name, paths)
   local file_name = string.gsub(name, "%.", "/")
@@ -154,6 +166,10 @@ function interface.add_libraries(environment, directory)
       elseif own then
         chunk = loaded(own, "plimsoll." .. name, environment)
       else
+        local compiled = find(name, package.cpath or "")
+        if compiled then
+          text = text .. "\n\tmodules in C such as '" .. compiled .. "' cannot be loaded: the Lua is Plimsoll's own"
+        end
         error("module '" .. name .. "' not found:" .. text, 2)
       end
     end

@@ -4,7 +4,7 @@
 
 use crate::job::{Access, JobEngine, Places, Syncs};
 use crate::layout::{Allocation, FileLayout};
-use crate::probe::{Extent, ProbeStep};
+use crate::probe::{ADVISING_NS, Extent, ProbeStep};
 use plimsoll_load::window::Limit;
 
 /// Threads and files; in the order of files, so that each set is laid out once.
@@ -40,8 +40,10 @@ fn step(extent: &Extent, allocation: Allocation, threads: u32, files: u32) -> Pr
     ];
     let access = Access::page_writes(places, Syncs::NEVER);
     let mut job = extent.job(layout, access, JobEngine::Threads { workers: threads });
-    // A hole can be filled only once: so half a window and no warm-up, which few devices are fast enough to use up.
-    job.limit = Limit::Time(extent.window_ns / 2);
+    // A hole can be filled only once: so half a window, unless advice rests on a whole one, and no warm-up, which few
+    // devices are fast enough to use up.
+    let advises = extent.window_ns >= ADVISING_NS;
+    job.limit = Limit::Time(if advises { extent.window_ns } else { extent.window_ns / 2 });
     job.warmup_ns = 0;
     ProbeStep::new(9, &format!("{}.{threads}x{files}", allocation.name()), "files and allocation", params, job)
 }

@@ -32,6 +32,8 @@ use plimsoll_model::{NamedScalars, Scalar};
 
 /// Longer than any measurement; a load beside one is stopped when the measurement is over.
 const UNTIL_STOPPED_NS: u64 = 24 * 3600 * SECOND_NS;
+/// How long a probe takes on which advice rests, if there is time: the sheet accepts no less.
+pub(crate) const ADVISING_NS: u64 = 10 * SECOND_NS;
 
 /// How much a suite may use.
 #[derive(Clone, Copy, Debug, PartialEq)]

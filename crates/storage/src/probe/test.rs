@@ -349,7 +349,7 @@ pub fn listing(probe: &Probe, options: &TestOptions) -> String {
         options.size as f64 / f64::from(options.files.max(1)) / MIB,
         options.request(),
         options.threads,
-        options.io_mode.name(),
+        way(probe, options),
         probe.seconds,
     );
     let _ = writeln!(
@@ -369,18 +369,31 @@ pub fn listing(probe: &Probe, options: &TestOptions) -> String {
     if let (Some(syncs), Some(ms)) = (probe.found.get("closing_syncs"), probe.found.get("closing_sync_ms")) {
         let _ = writeln!(text, "\n{syncs} syncs after the window, not counted in these rates: mean {ms:.3} ms");
     }
+    if probe.counts.dropped > 0 {
+        let (dropped, offered) = (probe.counts.dropped, probe.counts.offered);
+        let _ = writeln!(text, "\n{dropped} of {offered} operations could not be started in time");
+    }
     if let Some(error) = &probe.error {
         let _ = writeln!(text, "\nthe measurement did not complete: {error}");
     }
     text
 }
 
-/// Rates and latencies of one kind; a dash where there was no sample.
+/// In which way operations were done; the storage or the kernel may refuse the one that was asked for.
+fn way(probe: &Probe, options: &TestOptions) -> String {
+    let (asked, used) = (options.engine().name(), probe.word("engine"));
+    match used.is_empty() || used == asked {
+        true => options.io_mode.name().to_owned(),
+        false => format!("{used} instead of {asked}, which is not possible here"),
+    }
+}
+
+/// Rates and latencies of one kind, from when an operation was due if a rate was set; a dash where there was no sample.
 fn cells(probe: &Probe, kind: OpKind, count: u64, bytes: u64) -> [String; 6] {
     let number = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
     let rate = Some(count as f64 / probe.seconds).filter(|rate| rate.is_finite());
     let volume = rate.filter(|_| bytes > 0).map(|rate| rate * bytes as f64 / MIB);
-    let latency = probe.latency_us.get(&kind).copied().unwrap_or_default();
+    let latency = probe.response_us.get(&kind).or_else(|| probe.latency_us.get(&kind)).copied().unwrap_or_default();
     let ms = |value: Option<f64>| number(value.map(|us| us / 1e3), 3);
     let LatencyUs { min, mean, p95, max, .. } = latency;
     [number(rate, 2), number(volume, 2), ms(min), ms(mean), ms(p95), ms(max)]
@@ -483,5 +496,22 @@ mod tests {
         assert_eq!(lines[3], ["reads", "3200.00", "50.00", "0.010", "0.050", "0.090", "1.500"]);
         assert_eq!(lines[4], ["writes", "0.00", "0.00", "-", "-", "-", "-"]);
         assert_eq!(lines[5], ["syncs", "1.50", "-", "-", "-", "-", "-"]);
+    }
+
+    #[test]
+    fn the_listing_counts_from_when_operations_were_due_and_names_what_was_not_done_as_asked() {
+        let mean = |us| LatencyUs { mean: Some(us), ..LatencyUs::default() };
+        let mut probe = Probe { seconds: 1.0, ..Probe::default() };
+        probe.operations = [(OpKind::Read, 90)].into();
+        probe.latency_us = [(OpKind::Read, mean(50.0))].into();
+        probe.response_us = [(OpKind::Read, mean(7000.0))].into();
+        (probe.counts.offered, probe.counts.dropped) = (100, 10);
+        probe.params = [("engine".to_owned(), "threads".into())].into();
+        let options = TestOptions { io_mode: IoMode::Async, ..TestOptions::new(TestMode::RandomRead) };
+        let text = listing(&probe, &options);
+        let reads = text.lines().find(|line| line.starts_with("reads")).unwrap();
+        assert!(reads.contains("7.000") && !reads.contains("0.050"), "{text}");
+        assert!(text.contains("10 of 100 operations could not be started in time"), "{text}");
+        assert!(text.contains("threads instead of io_uring"), "{text}");
     }
 }

@@ -5,7 +5,7 @@ use super::mixture::Mixture;
 use super::permutation::Permutation;
 use super::{OpStream, Worker};
 use crate::job::{Mix, Places, Syncs};
-use crate::layout::{Allocation, FileLayout};
+use crate::layout::FileLayout;
 use crate::op::{Durable, Op};
 use plimsoll_load::seed::Rng;
 use std::sync::Arc;
@@ -89,6 +89,8 @@ pub(super) struct Requests {
     pub mix: Mix,
     pub syncs: Syncs,
     pub durable: Durable,
+    /// Blocks may be written more than once: they are allocated already, or never will be.
+    pub again: bool,
 }
 
 impl BlockStream {
@@ -106,7 +108,7 @@ impl BlockStream {
             Places::First(bytes) => (bytes / u64::from(requests.block.max(1))).max(1).min(blocks.total),
             Places::Anywhere | Places::EachOnce | Places::InTurn => blocks.total,
         };
-        let again = layout.allocation == Allocation::Overwrite;
+        let again = requests.again;
         let number = worker.number.into();
         let each_once = || Walk::EachOnce {
             order: Permutation::new(bound, worker.seed, super::SHARED),
@@ -134,7 +136,7 @@ impl BlockStream {
     /// All workers move one cursor over all files. If blocks are still to be allocated, it stops at the end.
     pub fn sequential(layout: &FileLayout, requests: Requests, worker: Worker, cursor: &Arc<AtomicU64>) -> BlockStream {
         let blocks = Blocks::of(layout, requests.block);
-        let again = layout.allocation == Allocation::Overwrite || requests.mix == Mix::Reads;
+        let again = requests.again || requests.mix == Mix::Reads;
         let in_turn = || Walk::InTurn { cursor: Arc::clone(cursor), bound: blocks.total, again };
         BlockStream::new(layout, blocks, requests, worker, in_turn(), in_turn())
     }

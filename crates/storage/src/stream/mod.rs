@@ -4,7 +4,8 @@
 //! Writes to blocks that are not allocated yet ([`Allocation::Hole`], [`Allocation::Unwritten`],
 //! [`Allocation::Extend`]) go to each block once and then end, so that each of them allocates: in scattered order for
 //! [`Access::Random`] (except [`crate::job::Places::InTurn`]), from front to back (appending) for
-//! [`Access::Sequential`]. Syncs at the end of the window ([`crate::job::Syncs::at_end`]) are not part of a stream.
+//! [`Access::Sequential`]. The engine null allocates nothing, so it begins again. Syncs at the end of the window
+//! ([`crate::job::Syncs::at_end`]) are not part of a stream.
 
 mod blocks;
 mod cadence;
@@ -15,7 +16,7 @@ mod mixture;
 mod permutation;
 
 use crate::error::StorageError;
-use crate::job::{Access, Doublewrite, Job, Mix};
+use crate::job::{Access, Doublewrite, Job, JobEngine, Mix};
 use crate::layout::{Allocation, FileLayout};
 use crate::op::Op;
 use crate::op::PAGE;
@@ -59,12 +60,16 @@ pub fn streams(job: &Job, seed: u64) -> Vec<Box<dyn OpStream>> {
 
 fn stream(job: &Job, worker: Worker, cursor: &Arc<AtomicU64>) -> Box<dyn OpStream> {
     let layout = &job.layout;
+    // What does nothing allocates nothing.
+    let again = layout.allocation == Allocation::Overwrite || matches!(job.engine, JobEngine::Null { .. });
     match job.access {
         Access::Random { block, places, mix, syncs, durable } => {
-            Box::new(BlockStream::random(layout, places, Requests { block, mix, syncs, durable }, worker, cursor))
+            let requests = Requests { block, mix, syncs, durable, again };
+            Box::new(BlockStream::random(layout, places, requests, worker, cursor))
         }
         Access::Sequential { block, mix, syncs, durable } => {
-            Box::new(BlockStream::sequential(layout, Requests { block, mix, syncs, durable }, worker, cursor))
+            let requests = Requests { block, mix, syncs, durable, again };
+            Box::new(BlockStream::sequential(layout, requests, worker, cursor))
         }
         Access::Streams { block } => Box::new(Scan::new(layout, block, job.open.direct, worker)),
         Access::InPlace { block, misaligned } => Box::new(InPlace::new(layout, block, misaligned, worker)),

@@ -1,7 +1,7 @@
 //! What holds for every stream: it stays inside the files, depends on seed and worker alone, and covers what it has to.
 
 use super::*;
-use crate::job::{JobEngine, Places, Syncs};
+use crate::job::{Places, Syncs};
 use crate::layout::{Content, Open};
 use crate::op::{Durable, SyncMode};
 use plimsoll_load::arrivals::Arrivals;
@@ -183,6 +183,16 @@ fn places_in_turn_let_files_grow_side_by_side() {
     let ops = drawn(&job(random(Places::InTurn, Mix::Writes, Syncs::NEVER), 2, 2, Allocation::Extend, 1), 1, 9);
     let places: Vec<_> = ops[0].iter().filter_map(extent).map(|(file, offset, _)| (file, offset / 4096)).collect();
     assert_eq!(places, [(0, 0), (1, 0), (0, 1), (1, 1)]);
+}
+
+#[test]
+fn an_engine_that_does_nothing_never_runs_out_of_holes() {
+    for access in [random(Places::Anywhere, Mix::Writes, Syncs::NEVER), sequential(Mix::Writes)] {
+        let mut job = job(access, 2, 3, Allocation::Hole, 1);
+        assert_eq!(drawn(&job, 1, 100)[0].len(), 6);
+        job.engine = JobEngine::Null { workers: 1 };
+        assert_eq!(drawn(&job, 1, 100)[0].len(), 100);
+    }
 }
 
 #[test]

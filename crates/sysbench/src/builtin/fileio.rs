@@ -116,6 +116,13 @@ impl FileTest {
         if self.mode.is_sequential() { self.block * self.merged.max(1) } else { self.block }
     }
 
+    /// The length with which the test creates its files; `None` if it takes those that are there.
+    fn new_length(&self) -> Option<u64> {
+        let is_mapped = self.io_mode == IoMode::Mmap;
+        // What is mapped needs its length from the first.
+        (self.mode == TestMode::SequentialWrite).then(|| if is_mapped { self.files.each() } else { 0 })
+    }
+
     fn job(&self, general: &General) -> Job {
         let (mix, durable) = (self.mode.mix(self.ratio), Durable::No);
         let syncs = if mix == Mix::Reads { Syncs::NEVER } else { self.syncs };
@@ -214,7 +221,7 @@ pub fn begin(request: &TestRequest, options: &OptionSet) -> Result<Begun, Halt> 
     };
     let seed = request.general.seed;
     let source = move || {
-        let files = Arc::new(test.files.open(&job.layout, test.mode == TestMode::SequentialWrite)?);
+        let files = Arc::new(test.files.open(&job.layout, test.new_length())?);
         JobRun::begin(&job, files, seed).map_err(fatal)
     };
     Ok(Begun::of(preamble, headline, source))

@@ -12,7 +12,6 @@ use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::End;
 use plimsoll_load::seed::Rng;
 use plimsoll_load::source::Peer;
-use plimsoll_load::window::Limit;
 use plimsoll_script::dialect::Budget;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -122,8 +121,8 @@ impl LoadClient for Nobody {
     async fn quit(self) {}
 }
 
-/// A run without a server, each of whose threads has a loop of its own.
-pub fn spec(general: &General) -> RunSpec {
+/// A run of so many events without a server, each of whose threads has a loop of its own; of 0 events for any number.
+pub fn spec(general: &General, events: u64) -> RunSpec {
     let nowhere = PathBuf::new();
     RunSpec {
         endpoint: Endpoint {
@@ -141,7 +140,7 @@ pub fn spec(general: &General) -> RunSpec {
             0 => Arrivals::Closed,
             rate => Arrivals::Poisson { rate: rate as f64 },
         },
-        limit: Limit::Events(u64::MAX),
+        limit: general.limit(events),
         warmup_ns: general.warmup * 1_000_000_000,
         seed: general.seed,
         protocol: Protocol::Text,

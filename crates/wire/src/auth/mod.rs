@@ -17,6 +17,8 @@ pub use sha2::PublicKey;
 const NATIVE: &str = "mysql_native_password";
 const SHA2: &str = "caching_sha2_password";
 const ED25519: &str = "client_ed25519";
+/// Of the scrambles that a zero byte ends.
+const SCRAMBLE_BYTES: usize = 20;
 /// Methods in which the socket itself identifies us; the answer is empty.
 const SOCKET: [&str; 2] = ["auth_socket", "unix_socket"];
 
@@ -105,8 +107,12 @@ impl<'a> Authentication<'a> {
                     1 => "mysql_old_password".to_owned(),
                     _ => printable(fields.terminated()),
                 };
-                let scramble = fields.rest();
-                self.scramble = scramble.strip_suffix(&[0]).unwrap_or(scramble).to_vec();
+                // A zero follows a scramble of 20 bytes; ed25519's 32 random bytes may end with one of their own.
+                let scramble = match fields.rest() {
+                    [scramble @ .., 0] if scramble.len() == SCRAMBLE_BYTES => scramble,
+                    whole => whole,
+                };
+                self.scramble = scramble.to_vec();
                 self.waits_for_key = false;
                 self.proof().map(AuthStep::Send)
             }
@@ -199,6 +205,23 @@ mod tests {
         let mut asking = Authentication::new(b"secret", Trust::AnyKey, SHA2, &[1; 20]);
         assert_eq!(asking.step(&[1, 4]), Ok(AuthStep::Send(vec![2])));
         assert!(asking.step(&[1, b'x']).is_err(), "garbage is no key");
+    }
+
+    #[test]
+    fn a_zero_is_cut_off_behind_a_scramble_and_not_from_one() {
+        let mut nonce = [7_u8; 32];
+        nonce[31] = 0;
+        let mut ended = [1_u8; 21];
+        ended[20] = 0;
+        for (plugin, sent, proof) in [
+            (ED25519, &nonce[..], ed25519::proof(b"secret", &nonce)),
+            (NATIVE, &ended[..], native::proof(b"secret", &ended[..20])),
+            (NATIVE, &ended[..20], native::proof(b"secret", &ended[..20])),
+        ] {
+            let mut authentication = Authentication::new(b"secret", Trust::Anybody, NATIVE, &[9; 20]);
+            let switch = [&[0xfe], plugin.as_bytes(), &[0], sent].concat();
+            assert_eq!(authentication.step(&switch), Ok(AuthStep::Send(proof)), "{plugin}");
+        }
     }
 
     #[test]

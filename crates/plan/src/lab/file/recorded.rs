@@ -195,6 +195,16 @@ mod tests {
     }
 
     #[test]
+    fn rungs_that_set_load_or_workload_are_accepted() {
+        let text = "name = \"a\"\n[workload]\nkind = \"tpcc\"\nscale = 2\n[load]\nconnections = [8]\nloops = 2\n[[rung]]\n\
+                    name = \"r\"\nload.protocol = \"text\"\n[[rung]]\nname = \"s\"\nworkload.profile = \"dbt2\"\n";
+        let plan = planned(text);
+        assert_eq!(recorded(plan.clone()), Ok(plan.clone()));
+        let fleet = planned(&format!("{text}[fleet]\nbroker = \"nats://127.0.0.1:4222\"\n")).fleet.expect("a fleet");
+        assert!(file::by_agents(plan, fleet).is_ok());
+    }
+
+    #[test]
     fn a_fault_that_is_done_again_has_no_rounds() {
         let plan = planned(CRASHING);
         let fault = PlannedFault {

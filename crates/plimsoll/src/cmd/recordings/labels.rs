@@ -5,8 +5,8 @@ use crate::terminal;
 use plimsoll_analysis::find;
 use plimsoll_lab::LabError;
 use plimsoll_model::number::counted;
-use plimsoll_model::text::escaped;
-use plimsoll_record::read::{Entry, Listing};
+use plimsoll_model::text::{escaped, shell_word};
+use plimsoll_record::read::{Entry, FoundRecording, Listing};
 use plimsoll_record::{Labels, RecordError, labels};
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,7 @@ pub fn in_words(labels: &Labels) -> String {
 
 /// Makes recordings the baseline of their name, or lets go of it.
 pub fn keep(listing: &Listing, name: &str, release: bool) -> anyhow::Result<u8> {
+    let name = meant(listing, name);
     let known = listing.recordings.iter().any(|entry| entry.manifest.name == name);
     if !known {
         return Err(LabError::from(find::nothing(listing, name)).into());
@@ -50,6 +51,14 @@ pub fn keep(listing: &Listing, name: &str, release: bool) -> anyhow::Result<u8> 
     said("kept", &new);
     terminal::note(&format!("the baseline of {name}: {}", counted(new.len() as f64, "recording")));
     Ok(DONE)
+}
+
+/// The name as it was recorded: `oltp-read-write` for `oltp_read_write`.
+fn meant<'a>(listing: &'a Listing, name: &'a str) -> &'a str {
+    match listing.find(name) {
+        FoundRecording::Name(all) => all.first().map_or(name, |entry| entry.manifest.name.as_str()),
+        _ => name,
+    }
 }
 
 fn said(what: &str, recordings: &[PathBuf]) {
@@ -97,7 +106,7 @@ pub fn must_not_be_kept(recordings: &[PathBuf]) -> Result<(), LabError> {
         Some(kept) => Err(LabError::Refused(format!(
             "{} is kept as a baseline; `plimsoll recordings keep {} --release` lets go of it",
             kept.display(),
-            name_of(kept)
+            shell_word(&name_of(kept))
         ))),
         None => Ok(()),
     }
@@ -105,4 +114,40 @@ pub fn must_not_be_kept(recordings: &[PathBuf]) -> Result<(), LabError> {
 
 fn name_of(recording: &Path) -> String {
     plimsoll_record::read::manifest(recording).map_or_else(|_| "NAME".to_owned(), |manifest| manifest.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+    use plimsoll_host::facts::HostFacts;
+    use plimsoll_plan::{Plan, StoragePlan};
+    use plimsoll_record::Manifest;
+
+    fn listing(name: &str) -> Listing {
+        let plan = Plan::Storage(StoragePlan::default());
+        let manifest = Manifest::new(name, "0.1.0", Timestamp::UNIX_EPOCH, plan, HostFacts::default());
+        let directory = PathBuf::from(format!("/nowhere/20260101T000000Z-{name}-1f3a"));
+        Listing { recordings: vec![Entry { directory, manifest, being_written: false }], ..Listing::default() }
+    }
+
+    #[test]
+    fn a_name_is_known_as_it_is_typed() {
+        let listing = listing("oltp-read-write");
+        for typed in ["oltp-read-write", "oltp_read_write", "OLTP_read_write"] {
+            assert_eq!(meant(&listing, typed), "oltp-read-write");
+        }
+        assert_eq!(meant(&listing, "tpcc"), "tpcc");
+        assert_eq!(meant(&listing, "1f3a"), "1f3a", "a recording is no name");
+    }
+
+    #[test]
+    fn a_kept_recording_names_one_word_to_let_go_of_it() {
+        let home = tempfile::tempdir().unwrap();
+        let of = listing("x; reboot").recordings.remove(0);
+        std::fs::write(home.path().join("manifest.json"), serde_json::to_string(&of.manifest).unwrap()).unwrap();
+        std::fs::write(home.path().join("labels.json"), r#"{"kept":true}"#).unwrap();
+        let refused = must_not_be_kept(&[home.path().to_owned()]).unwrap_err().to_string();
+        assert!(refused.contains("keep 'x; reboot' --release"), "{refused}");
+    }
 }

@@ -11,6 +11,7 @@ use plimsoll_record::read::{self, Listing};
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 const MIB: f64 = 1_048_576.0;
 
@@ -42,11 +43,13 @@ pub fn export(listing: &Listing, recording: &str, output: &Path, anonymise: bool
 /// Unpacks a recording among the others.
 pub fn import(home: &Home, file: &Path) -> anyhow::Result<u8> {
     let opened = File::open(file).map_err(|error| LabError::Refused(format!("{}: {error}", file.display())))?;
-    let directory =
-        plimsoll_archive::import(BufReader::new(opened), &home.recordings()).map_err(|error| match error {
-            ArchiveError::Foreign(why) => ArchiveError::Foreign(format!("{}: {why}", file.display())),
-            other => other,
-        })?;
+    let flag = terminal::interrupt_flag()?;
+    let is_interrupted = || flag.load(Ordering::Relaxed);
+    let imported = plimsoll_archive::import(BufReader::new(opened), &home.recordings(), &is_interrupted);
+    let directory = imported.map_err(|error| match error {
+        ArchiveError::Foreign(why) => ArchiveError::Foreign(format!("{}: {why}", file.display())),
+        other => other,
+    })?;
     terminal::result(&directory.display().to_string())?;
     Ok(DONE)
 }

@@ -130,33 +130,49 @@ impl TestFiles {
         Ok(())
     }
 
-    /// Opens them for a test, which may be the one that creates them.
+    /// Opens them for a test, or creates them anew, with `new_length` bytes, for the one that writes new files.
     ///
     /// # Errors
-    /// One is not there, or too short.
-    pub fn open(&self, layout: &FileLayout, creates: bool) -> Result<FileSet, Halt> {
-        let mut files = Vec::new();
-        for name in self.names() {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create(creates).mode(0o600);
-            let file = opened(&mut options, self.flags.bits(), &name)?;
-            let length = length(&file, &name)?;
-            if creates && length < self.each() {
-                // Mapped files need their length.
-                file.set_len(self.each()).map_err(|error| Halt::Fatal(format!("'{name}': {error}")))?;
-            } else if length < self.each() {
-                return Err(Halt::Fatal(format!(
-                    "Size of file '{name}' is {}B, but at least {}B is expected.\nWARNING: Did you run 'prepare' with \
-                     different --file-total-size or --file-num values?",
-                    size(length),
-                    size(self.each())
-                )));
-            }
-            files.push(file);
-        }
+    /// One is not there or too short, or what is there is no file.
+    pub fn open(&self, layout: &FileLayout, new_length: Option<u64>) -> Result<FileSet, Halt> {
+        let files = self.names().map(|name| match new_length {
+            Some(length) => self.created(&name, length),
+            None => self.existing(&name),
+        });
+        let files = files.collect::<Result<Vec<File>, Halt>>()?;
         let open = Open { direct: self.flags.direct, dsync: self.flags.dsync };
         let paths = self.names().map(PathBuf::from).collect();
         Ok(FileSet { layout: layout.clone(), open, files, paths, directory: Path::new(".").to_owned() })
+    }
+
+    fn existing(&self, name: &str) -> Result<File, Halt> {
+        let mut options = OpenOptions::new();
+        let file = opened(options.read(true).write(true), self.flags.bits(), name)?;
+        let length = length(&file, name)?;
+        if length < self.each() {
+            return Err(Halt::Fatal(format!(
+                "Size of file '{name}' is {}B, but at least {}B is expected.\nWARNING: Did you run 'prepare' with \
+                 different --file-total-size or --file-num values?",
+                size(length),
+                size(self.each())
+            )));
+        }
+        Ok(file)
+    }
+
+    /// A new file in place of the one that is there.
+    fn created(&self, name: &str, length: u64) -> Result<File, Halt> {
+        let failed = |error: io::Error| Halt::Fatal(format!("'{name}': {error}"));
+        match fs::symlink_metadata(name) {
+            Ok(found) if !found.is_file() => return Err(Halt::Fatal(format!("'{name}' is no regular file"))),
+            Ok(_) => fs::remove_file(name).map_err(failed)?,
+            // Creating it tells what is wrong, if anything is.
+            Err(_) => {}
+        }
+        let mut options = OpenOptions::new();
+        let file = opened(options.read(true).write(true).create_new(true).mode(0o600), self.flags.bits(), name)?;
+        file.set_len(length).map_err(failed)?;
+        Ok(file)
     }
 }
 
@@ -194,4 +210,28 @@ fn extend(file: &File, number: u32, from: u64, to: u64) -> io::Result<u64> {
     }
     file.sync_all()?;
     Ok(to.saturating_sub(from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_that_the_test_creates_takes_the_place_of_the_old_one_and_of_nothing_else() {
+        let directory = std::env::temp_dir().join(format!("plimsoll-test-files-{}", std::process::id()));
+        fs::create_dir(&directory).unwrap();
+        let name = |name: &str| directory.join(name).to_str().unwrap().to_owned();
+        let files = TestFiles { count: 1, total: 8, flags: ExtraFlags::default() };
+        let (old, link) = (name("old"), name("link"));
+        fs::write(&old, "old text").unwrap();
+        symlink(&old, &link).unwrap();
+        assert_eq!(files.existing(&old).unwrap().metadata().unwrap().len(), 8);
+        let refused = files.created(&link, 0).unwrap_err();
+        assert_eq!(refused, Halt::Fatal(format!("'{link}' is no regular file")));
+        let lengths = [0, 8].map(|length| files.created(&old, length).unwrap().metadata().unwrap().len());
+        let text = fs::read(&old).unwrap();
+        fs::remove_dir_all(&directory).unwrap();
+        assert_eq!((lengths, text), ([0, 8], vec![0; 8]));
+    }
 }
