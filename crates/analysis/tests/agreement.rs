@@ -8,7 +8,7 @@ use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::comparison::{Comparison, Design, Row, Verdict};
 use plimsoll_model::lab::LabSummary;
-use plimsoll_model::stopping::MAY_BE_CARRIED_OVER;
+use plimsoll_model::stopping::{CarriedOver, MAY_BE_CARRIED_OVER};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::Plan;
 use plimsoll_plan::lab::{Order, StoppingRule, SwitchbackBlock, SwitchbackRule, TrialPlan};
@@ -176,7 +176,9 @@ fn what_may_be_carried_over_has_no_verdict_in_either() {
     assert!(lab.headline.starts_with("No verdict on other against base (+"), "{}", lab.headline);
     assert!(lab.headline.contains(MAY_BE_CARRIED_OVER), "{}", lab.headline);
     let stopping = lab.comparisons[0].stopping.as_ref().expect("rounds end by themselves");
-    assert_eq!(compared.switchback, stopping.switchback, "what a gate has to know");
+    // The last bit of a number may change where it is written down.
+    let told = |of: &Option<CarriedOver>| of.as_ref().map(|of| ((1e9 * of.carried.value).round(), of.restarted));
+    assert_eq!(told(&compared.switchback), told(&stopping.switchback), "what a gate has to know");
     assert_eq!((stopping.decided, stopping.rounds_needed), (false, None), "no number of rounds tells");
 }
 

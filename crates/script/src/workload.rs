@@ -258,8 +258,8 @@ mod tests {
     use plimsoll_workloads::distribution::Distribution;
     use std::time::Duration;
 
-    /// What is counted of a script with two threads that have three events each, and how many statements were answered.
-    fn conducted(text: &str) -> (LoopTotals, u64) {
+    /// What is counted of a script with so many threads that have three events each, and how many statements were answered.
+    fn conducted(threads: usize, text: &str) -> (LoopTotals, u64) {
         let fake = Fake::unix(Talk::behave);
         let FakePlace::Unix(path) = fake.place.clone() else { panic!("a Unix socket") };
         let address = Address::Unix(path);
@@ -274,7 +274,7 @@ mod tests {
         };
         let spec = RunSpec {
             endpoint,
-            connections: 2,
+            connections: threads,
             loops: 1,
             arrivals: Arrivals::Closed,
             limit: Limit::EventsPerConnection(3),
@@ -308,6 +308,7 @@ mod tests {
     #[test]
     fn what_a_thread_asks_before_the_load_is_none_of_it() {
         let (totals, queries) = conducted(
+            2,
             "function thread_init() con = sysbench.sql.driver():connect() con:query('SELECT 1') end\n\
              function event() con:query('SELECT 2') end",
         );
@@ -316,7 +317,9 @@ mod tests {
 
     #[test]
     fn a_commit_that_was_answered_is_known_whatever_the_script_does_then() {
+        // Another thread would be cut off, perhaps before its answer came.
         let (totals, _) = conducted(
+            1,
             "function thread_init() con = sysbench.sql.driver():connect() end\n\
              function event() con:query('COMMIT') error('it ends here') end",
         );

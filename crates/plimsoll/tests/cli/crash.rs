@@ -77,7 +77,7 @@ fn what_cannot_be_is_refused_before_anything_is_started() {
         ("crash --trials 0", vec!["0", "10000"]),
         ("crash --allow d9", vec!["d9", "d1, d1p, d2, d3"]),
         ("crash --allow a", vec!["d1, d1p, d2, d3"]),
-        ("crash --load 21m", vec!["21m", "at most 20m"]),
+        ("crash --load 21m", vec!["crash.load", "at most 20m"]),
         ("crash --set sync_binlog=1 --set sync_binlog=0", vec!["sync_binlog", "twice"]),
     ] {
         plimsoll(line).refuses(2, &texts);

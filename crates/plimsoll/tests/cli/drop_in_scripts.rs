@@ -264,7 +264,7 @@ fn an_interrupt_leaves_the_report() {
 fn an_interrupt_ends_a_command_at_once() {
     let Some(bench) = Bench::new() else { return };
     let file = bench.directory().join("ours/preparing");
-    bench.write("prepares.lua", "function prepare() io.open('preparing', 'w'):close() os.execute('sleep 60') end");
+    bench.write("prepares.lua", "function prepare() io.open('preparing', 'w'):close() while true do end end");
     let mut running = begin(bench.our_command("prepares.lua prepare"));
     running.wait_for("the command", || file.exists());
     running.signal(rustix::process::Signal::INT);
