@@ -72,8 +72,8 @@ fn with_latencies(mut recorded: Recorded, view: &RecordingView) -> Recorded {
     let shown = lab::with_latency(&recorded, summary);
     let mut missing = std::mem::take(&mut recorded.missing);
     let read = |(place, trial): (usize, Trial)| {
-        let of_it = view.trials.iter().find(|of_it| of_it.facts.index == trial.index);
-        match of_it.filter(|_| shown.contains(&place)) {
+        let find = || view.trials.iter().find(|of_it| of_it.facts.index == trial.index);
+        match shown.contains(&place).then(find).flatten() {
             Some(of_it) => trial::with_latency(trial, of_it, &mut missing),
             None => trial,
         }

@@ -268,15 +268,7 @@ mod tests {
 
     fn diagnosed(point: &Point) -> Diagnosis {
         let settings = BTreeMap::new();
-        diagnose(&Observed {
-            point,
-            intervals: &[],
-            host: &[],
-            server: &[],
-            status: &[],
-            storage: &[],
-            settings: &settings,
-        })
+        diagnose(&Observed::bare(point, &settings))
     }
 
     #[test]
@@ -327,15 +319,7 @@ mod tests {
     fn without_anything_nothing_is_claimed() {
         let point = Point::default();
         let (settings, status) = (BTreeMap::new(), [StatusSample::default()]);
-        let observed = Observed {
-            point: &point,
-            intervals: &[],
-            host: &[],
-            server: &[],
-            status: &status,
-            storage: &[],
-            settings: &settings,
-        };
+        let observed = Observed { status: &status, ..Observed::bare(&point, &settings) };
         let found = diagnose(&observed);
         assert_eq!((found.verdict, found.missing.len()), (BottleneckVerdict::NotClear, 4));
         assert_eq!(found.sentence, "Not clear: no transaction was completed.");

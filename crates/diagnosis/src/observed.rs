@@ -22,6 +22,12 @@ pub struct Observed<'a> {
 }
 
 impl<'a> Observed<'a> {
+    /// Of a point without samples.
+    #[cfg(test)]
+    pub(crate) fn bare(point: &'a Point, settings: &'a BTreeMap<String, String>) -> Observed<'a> {
+        Observed { point, intervals: &[], host: &[], server: &[], status: &[], storage: &[], settings }
+    }
+
     /// The measured window on the clock of the series, nanoseconds; `None` if no second of it was recorded.
     pub fn window(&self) -> Option<Range<u64>> {
         let mut measured = self.seconds();

@@ -41,13 +41,12 @@ impl OwnLanes {
         }
     }
 
-    /// Whether the lane of this name is up, and neither this lab nor one before it built it.
+    /// Whether a lab, this one or another, has built the lane of this name.
     ///
     /// # Errors
-    /// As [`OwnLanes::free`].
-    pub fn is_of_somebody(&self, name: &str) -> Result<bool, LabError> {
-        let note = notes(&self.home).join(Spec::parse(name)?.directory_name());
-        Ok(self.free(name)?.is_some() && !note.exists())
+    /// [`LaneError`] if there is no such lane.
+    pub fn is_of_a_lab(&self, name: &str) -> Result<bool, LabError> {
+        Ok(notes(&self.home).join(Spec::parse(name)?.directory_name()).exists())
     }
 
     /// The lane of this name if it is up.

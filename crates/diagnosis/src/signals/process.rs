@@ -228,16 +228,7 @@ mod tests {
     fn limit(settings: &[(&str, &str)]) -> Option<(&'static str, f64)> {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let point = Point::default();
-        let observed = Observed {
-            point: &point,
-            intervals: &[],
-            host: &[],
-            server: &[],
-            status: &[],
-            storage: &[],
-            settings: &settings,
-        };
-        thread_limit(&observed).map(|limit| (limit.setting, limit.threads))
+        thread_limit(&Observed::bare(&point, &settings)).map(|limit| (limit.setting, limit.threads))
     }
 
     /// 8 CPUs of all its processes, and what its agents used where.
@@ -255,15 +246,7 @@ mod tests {
         let agents = agents.iter().map(agent).collect();
         let point = Point { seconds: 2.0, queries: 2000, client: cost, agents, ..Point::default() };
         let settings = BTreeMap::new();
-        Client::of(&Observed {
-            point: &point,
-            intervals: &[],
-            host: &[],
-            server: &[],
-            status: &[],
-            storage: &[],
-            settings: &settings,
-        })
+        Client::of(&Observed::bare(&point, &settings))
     }
 
     #[test]

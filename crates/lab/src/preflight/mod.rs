@@ -71,10 +71,8 @@ impl<'a> Machine<'a> {
     /// [`LabError::Plan`], [`LabError::Refused`]; [`LabError::Environment`] and [`LabError::Server`] for what this
     /// machine lacks: a server, packages, rights.
     pub fn check(&mut self, plan: &LabPlan) -> Result<Prospects, LabError> {
-        for variant in &plan.variants {
-            self.check_variant(plan, variant)?;
-        }
-        let prepared = plan.variants.iter().map(|variant| self.prepare(variant)).collect::<Result<Vec<_>, _>>()?;
+        let checked = plan.variants.iter().map(|variant| self.check_variant(plan, variant));
+        let prepared = checked.collect::<Result<Vec<_>, _>>()?;
         places::fit_together(self.home, plan, &prepared)?;
         let mut prospects = Prospects::new();
         for variant in &plan.variants {
@@ -119,7 +117,7 @@ impl<'a> Machine<'a> {
         Ok(prepared.collect::<Result<Vec<_>, _>>()?.into_iter().flat_map(|prepared| prepared.notes).collect())
     }
 
-    fn check_variant(&mut self, plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
+    fn check_variant(&mut self, plan: &LabPlan, variant: &Variant) -> Result<Prepared, LabError> {
         work::check(self.home, plan, variant)?;
         match self.is_dry {
             true => planned_script::of(variant).map(drop)?,
@@ -130,7 +128,8 @@ impl<'a> Machine<'a> {
         self.builds.has_places_for(&prepared, variant)?;
         check_environment(variant)?;
         check_cpus(variant)?;
-        check_memory(&prepared, variant)
+        check_memory(&prepared, variant)?;
+        Ok(prepared)
     }
 }
 

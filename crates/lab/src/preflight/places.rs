@@ -353,7 +353,7 @@ fn lane(home: &Home, plan: &LabPlan, name: &str, variant: &Variant) -> Result<()
     }
     let lanes = OwnLanes::of(home.path());
     if lanes.free(name)?.is_some() {
-        return match lanes.is_of_somebody(name)? && breaks_lanes(plan) {
+        return match breaks_lanes(plan) && !lanes.is_of_a_lab(name)? {
             true => Err(refused(
                 variant.at("lane"),
                 format!(

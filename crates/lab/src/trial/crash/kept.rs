@@ -16,27 +16,31 @@ pub struct KeptData {
     directory: Option<PathBuf>,
 }
 
-/// What a server has on each path of its layout: its data, and what else is there.
-pub(super) fn directories(setup: &ServerSetup) -> Vec<PathBuf> {
+/// What a server has, on each path of its layout in turn, the data's first: its data, and what else is there.
+fn by_path(setup: &ServerSetup) -> impl Iterator<Item = Vec<PathBuf>> {
     let apart = setup.directories.apart.iter().map(|(_, directory)| directory);
-    let all = std::iter::once(&setup.directories.data).chain(apart);
-    let of_it = all.flat_map(|of| [of.directory().data(), of.directory().parts()]);
-    of_it.filter(|directory| directory.is_dir()).collect()
+    std::iter::once(&setup.directories.data).chain(apart).map(|of| {
+        let of_it = [of.directory().data(), of.directory().parts()];
+        of_it.into_iter().filter(|directory| directory.is_dir()).collect()
+    })
+}
+
+/// The same, all together.
+pub(super) fn directories(setup: &ServerSetup) -> Vec<PathBuf> {
+    by_path(setup).flatten().collect()
 }
 
 impl KeptData {
-    /// Copies what a server has on each path of its layout, the data's first: below `1`, `2` and so on.
+    /// Copies what a server has on each path of its layout: below `1`, `2` and so on.
     ///
     /// # Errors
     /// If something cannot be copied.
     pub(super) fn of_directories(setup: &ServerSetup, trial: &Path) -> Result<KeptData, LabError> {
         let kept = KeptData::beneath(trial)?;
-        let apart = setup.directories.apart.iter().map(|(_, directory)| directory);
-        for (directory, number) in std::iter::once(&setup.directories.data).chain(apart).zip(1..) {
+        for (directories, number) in by_path(setup).zip(1..) {
             let to = trial.join(NAME).join(number.to_string());
             tree::create(&to)?;
-            let of_it = [directory.directory().data(), directory.directory().parts()];
-            for from in of_it.iter().filter(|from| from.is_dir()) {
+            for from in &directories {
                 let name = from.file_name().unwrap_or_default();
                 tree::copy(from, &to.join(name), tree::fastest(from, &to), &mut || true)?;
             }
