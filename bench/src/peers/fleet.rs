@@ -88,12 +88,13 @@ pub fn run(arena: &Arena, fleet: Option<&str>, agents: usize, rate: u32, seconds
     let trials = read::open(Path::new(recording))?.trials;
     let trial = trials.first().context("the recording has no trial")?;
     ensure!(point.agents.len() == if fleet.is_some() { agents } else { 0 }, "{} agents", point.agents.len());
-    let stored: Vec<f64> = trial.agents.iter().map(|sample| sample.stored_us as f64 / 1e3).collect();
+    let series = trial.series()?;
+    let stored: Vec<f64> = series.agents.iter().map(|sample| sample.stored_us as f64 / 1e3).collect();
     let bound_us = point.agents.iter().map(|agent| agent.clock_bound_us).fold(0.0, f64::max);
     Ok(FleetRun {
         cpu_ms_per_second: finished.cpu.as_secs_f64() * 1e3 / point.seconds,
         p50_ms: point.latency_ms.p50.unwrap_or(f64::NAN),
-        missing: trial.intervals.iter().map(|interval| interval.missing).sum::<u64>() as f64,
+        missing: series.intervals.iter().map(|interval| interval.missing).sum::<u64>() as f64,
         untold: counted - summary.totals.statements[StatementKind::Select] as f64,
         stored_ms: quantile(stored, 0.99),
         skew_ms: 2.0 * bound_us / 1e3,

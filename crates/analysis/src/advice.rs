@@ -12,27 +12,30 @@ use plimsoll_model::Flavour;
 use plimsoll_model::advice::Advice;
 use plimsoll_plan::Plan;
 use plimsoll_plan::knowledge::Release;
+use plimsoll_record::RecordError;
 use plimsoll_record::read::{RecordingView, TrialView};
 
 /// What to do about the server of a recording; `asked_for` is what whoever asks has said, to which its machine is added.
 ///
 /// # Errors
-/// [`AnalysisError::Refused`] if nothing was measured on a server.
+/// [`AnalysisError::Refused`] if nothing was measured on a server, [`AnalysisError::Record`] if what was sampled cannot be
+/// read.
 pub fn advice(view: &RecordingView, asked_for: &SeenContext) -> Result<Advice, AnalysisError> {
     let name = &view.manifest.name;
     let mut missing = Vec::new();
     let worth = |of: &CarriedPoint| (!of.point.is_disturbed(), of.per_second);
     let more = |best, other| if worth(&best) < worth(&other) { other } else { best };
-    let most = carried(view, &mut missing).into_iter().reduce(more);
+    let most = carried(view, &mut missing)?.into_iter().reduce(more);
     let nothing = || {
         let why = [vec![format!("{name}: nothing was measured that advice could be taken from")], missing.clone()];
         AnalysisError::Refused(why.concat().join("; "))
     };
     let CarriedPoint { trial, point, .. } = most.ok_or_else(nothing)?;
-    let settings = effective(trial);
-    let context =
-        SeenContext { machine: machine_of(view, trial), recovered_seconds: recovered(trial), ..asked_for.clone() };
-    let mut advice = advice_of(&format!("{name}, {}", asked(trial)), &observed(trial, &point, &settings), context)?;
+    let (settings, series) = (effective(trial), trial.series()?);
+    // Samples of the server's process are taken on its own machine only.
+    let machine = if series.server.is_empty() { None } else { Some(machine_of(view, trial)) };
+    let context = SeenContext { machine, recovered_seconds: recovered(trial), ..asked_for.clone() };
+    let mut advice = advice_of(&format!("{name}, {}", asked(trial)), &observed(&series, &point, &settings), context)?;
     if point.is_disturbed() {
         let why =
             "what it calls for on a quiet machine: other work took part of this one at all load points; run it again";
@@ -43,9 +46,9 @@ pub fn advice(view: &RecordingView, asked_for: &SeenContext) -> Result<Advice, A
 }
 
 /// What was measured, as the report of the recording has it; what cannot be read is told to `missing`.
-fn carried<'a>(view: &'a RecordingView, missing: &mut Vec<String>) -> Vec<CarriedPoint<'a>> {
-    match &view.manifest.plan {
-        Plan::Run(plan) | Plan::Quickstart(plan) | Plan::Sysbench(plan) => run::carried(view, plan, missing),
+fn carried<'a>(view: &'a RecordingView, missing: &mut Vec<String>) -> Result<Vec<CarriedPoint<'a>>, RecordError> {
+    Ok(match &view.manifest.plan {
+        Plan::Run(plan) | Plan::Quickstart(plan) | Plan::Sysbench(plan) => run::carried(view, plan, missing)?,
         Plan::Lab(_) => {
             let point = |trial| {
                 let point = trial::readable(trial::point(trial), missing)?;
@@ -55,7 +58,7 @@ fn carried<'a>(view: &'a RecordingView, missing: &mut Vec<String>) -> Vec<Carrie
             view.trials.iter().filter_map(point).collect()
         }
         Plan::Storage(_) => Vec::new(),
-    }
+    })
 }
 
 /// What was observed of a server calls for; `about` says what was observed.
@@ -77,9 +80,9 @@ fn recovered(trial: &TrialView) -> Option<f64> {
     Some(trial.outcome.as_ref()?.recovery.as_ref()?.seconds)
 }
 
-/// The machine of a trial's server, which is that of the recording if the server had a process there.
-fn machine_of(view: &RecordingView, trial: &TrialView) -> Option<SeenMachine> {
-    let host = Some(&view.manifest.host).filter(|_| !trial.server.is_empty())?;
+/// The machine of a trial's server, which is that of the recording.
+fn machine_of(view: &RecordingView, trial: &TrialView) -> SeenMachine {
+    let host = &view.manifest.host;
     let places = trial.facts.load().map(|load| &load.surroundings.storage[..]).unwrap_or_default();
     let storage = match places.iter().find(|place| place.key == "datadir") {
         // What lies below the image of a lane is not what the server writes to.
@@ -87,7 +90,7 @@ fn machine_of(view: &RecordingView, trial: &TrialView) -> Option<SeenMachine> {
         Some(place) => place.facts.as_ref(),
         None => host.storage.as_ref(),
     };
-    Some(machine(host, storage))
+    machine(host, storage)
 }
 
 /// What rules may look at of a machine and of the storage below the server's data.

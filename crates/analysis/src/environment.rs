@@ -10,16 +10,23 @@ use plimsoll_model::Flavour;
 use plimsoll_plan::LabPlan;
 use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_record::surroundings::Place;
-use plimsoll_report::subject::{Environment, Subject};
+use plimsoll_report::subject::{Environment, Subject, Trial};
 use std::path::Path;
 
 const GIB: f64 = (1u64 << 30) as f64;
 
 /// What is recorded of where it was measured. A fact that nobody wrote down is left out.
-pub fn environment(view: &RecordingView, lab: Option<&LabPlan>, subject: &Subject) -> Environment {
+pub fn environment(
+    view: &RecordingView,
+    lab: Option<&LabPlan>,
+    subject: &Subject,
+    trials: &[Trial],
+) -> Environment {
     let host = &view.manifest.host;
     let places = places(view, host);
     let servers = servers(view, subject);
+    // Samples of the server's process are taken on its own machine only.
+    let is_sampled = trials.iter().any(|trial| trial.point.as_ref().is_some_and(|point| point.server.is_some()));
     let mut facts: Vec<(String, String)> = servers.iter().map(|server| fact("Server", server)).collect();
     facts.extend(machine(host));
     facts.extend(places.iter().flat_map(storage));
@@ -28,7 +35,7 @@ pub fn environment(view: &RecordingView, lab: Option<&LabPlan>, subject: &Subjec
         facts,
         described: lab.map(described).unwrap_or_default(),
         variants: lab.map(variants::variants).unwrap_or_default(),
-        diagram: diagram::diagram(view, lab, &servers, &places),
+        diagram: diagram::diagram(view, lab, &servers, &places, is_sampled),
     }
 }
 

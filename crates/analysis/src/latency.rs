@@ -40,10 +40,10 @@ pub fn latency(trial: &TrialView, window: Range<u64>, open_loop: bool) -> Result
         |_, start_ns, values| {
             // What begins in the last half of a second belongs to the second that ends there.
             let rows = columns.entry(second(start_ns, &window).min(last_second) / width).or_default();
-            for at in values.iter_recorded() {
-                whole.saturating_record_n(at.value_iterated_to(), at.count_at_value());
-                let row = rows.entry(row(at.value_iterated_to())).or_default();
-                *row = row.saturating_add(at.count_at_value());
+            for (ns, count) in values.iter() {
+                whole.saturating_record_n(ns, count);
+                let row = rows.entry(row(ns)).or_default();
+                *row = row.saturating_add(count);
             }
             Ok(())
         },

@@ -11,6 +11,7 @@ use plimsoll_model::stopping::flipped_label;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{SwitchbackBlock, TrialPlan};
 use plimsoll_plan::plan::Measure;
+use plimsoll_record::RecordError;
 use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_report::section::mean_cost;
 use plimsoll_report::subject::{CostCorroboration, Subject, Trial};
@@ -19,7 +20,10 @@ use plimsoll_schedule::{EndedTrial, Prospects};
 use std::collections::BTreeSet;
 
 /// What was recorded of a lab, and its trials.
-pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
+///
+/// # Errors
+/// If what was sampled cannot be read.
+pub fn found(view: &RecordingView, plan: &LabPlan) -> Result<(Found, Vec<Trial>), RecordError> {
     let prospects = prospects(view);
     let mut schedule = plimsoll_schedule::of(plan, &prospects);
     let whole: Vec<&TrialView> = view.trials.iter().filter(|trial| has_ended(trial)).collect();
@@ -40,16 +44,18 @@ pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
         missing.push("lab.json is not there: this page was summed up again from the trials".to_owned());
     }
     if !view.being_written {
-        missing.extend(cut(view, plan));
+        missing.extend(cut(view, plan)?);
         // What comes next may take long to find, and one that goes on does not wait for us.
         missing.extend(schedule.next().as_ref().and_then(|next| not_run(schedule.about().trials(), ended.len(), next)));
     }
     let given_up: BTreeSet<&str> = view.trials.iter().filter_map(|trial| flipped_label(&trial.facts.variant)).collect();
     let trials = view.trials.iter().filter(|trial| counts(trial, &given_up)).map(|view| {
+        // One trial’s seconds are in memory at a time: a recording may have hundreds.
+        let series = view.series()?;
         let point = trial::readable(trial::point(view), &mut missing);
-        trial::trial(view, point, trial::end(view.outcome.as_ref()))
+        Ok(trial::trial(view, &series, point, trial::end(view.outcome.as_ref())))
     });
-    let trials = trials.collect();
+    let trials = trials.collect::<Result<_, RecordError>>()?;
     let found = Found {
         title: plan.title.clone().unwrap_or_else(|| plan.name.clone()),
         subject: Subject::Lab(Box::new(summary)),
@@ -57,7 +63,7 @@ pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
         missing,
         how_to_repeat: repeat::lab(plan),
     };
-    (found, trials)
+    Ok((found, trials))
 }
 
 /// What the lab says of its trials, or what they say where it has no summary, or goes on.
@@ -100,16 +106,16 @@ fn torn(trial: &TrialView) -> Option<String> {
 }
 
 /// The trial that was under way, and how far it came.
-fn cut(view: &RecordingView, plan: &LabPlan) -> Option<String> {
-    let last = view.trials.last().filter(|trial| !has_ended(trial))?;
+fn cut(view: &RecordingView, plan: &LabPlan) -> Result<Option<String>, RecordError> {
+    let Some(last) = view.trials.last().filter(|trial| !has_ended(trial)) else { return Ok(None) };
     let place = format!("Trial {} ({}, round {})", last.facts.index, last.facts.variant, last.facts.round);
     let trial = last.facts.load().and_then(|load| load.trial.as_ref());
     let how = match trial.map_or(plan.trials.measure, |trial| trial.measure(&plan.trials)) {
-        Measure::Seconds(wanted) => unfinished::ended_in(last, wanted),
+        Measure::Seconds(wanted) => unfinished::ended_in(last, wanted)?,
         Measure::Events(_) | Measure::EventsPerConnection(_) => None,
     };
     let how = how.unwrap_or_else(|| "it ended after it was measured, before all was collected".to_owned());
-    Some(format!("{place} did not finish and is left out of the estimates: {how}"))
+    Ok(Some(format!("{place} did not finish and is left out of the estimates: {how}")))
 }
 
 /// `7 of 12 trials were not run; the next would have been nfs, 64 connections, round 2`.

@@ -11,23 +11,29 @@ use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, Targ
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::knowledge::durability::durability;
 use plimsoll_plan::plan::{ENDLESS, Measure};
-use plimsoll_record::Status;
+use plimsoll_record::{RecordError, Status};
 use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_report::subject::{Subject, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was recorded of a run, and its load points; `how_to_repeat` is the command line that does it again.
-pub fn found(view: &RecordingView, plan: &RunPlan, how_to_repeat: String) -> (Found, Vec<Trial>) {
-    let mut missing = if view.being_written { Vec::new() } else { missing(view, plan) };
-    let points = points(view, plan, &mut missing);
+///
+/// # Errors
+/// If what was sampled cannot be read.
+pub fn found(view: &RecordingView, plan: &RunPlan, how_to_repeat: String) -> Result<(Found, Vec<Trial>), RecordError> {
+    let mut missing = if view.being_written { Vec::new() } else { missing(view, plan)? };
+    let points = points(view, plan, &mut missing)?;
     let trial = |of: &RecordedPoint| {
         let of_it = &view.trials[of.place];
-        trial::with_latency(trial::trial(of_it, of.own.clone(), end(view, of.place)), of_it, &mut missing)
+        let series = of_it.series()?;
+        let trial = trial::trial(of_it, &series, of.own.clone(), end(view, of.place));
+        let latency = trial::latency(&trial, of_it, &series, &mut missing);
+        Ok(Trial { latency, series, ..trial })
     };
-    let trials: Vec<Trial> = points.iter().map(trial).collect();
+    let trials: Vec<Trial> = points.iter().map(trial).collect::<Result<_, RecordError>>()?;
     let summary = match &view.summary {
         Some(summary) => summary.clone(),
-        None => summed_up(view, points.into_iter().filter_map(|of| of.whole).collect()),
+        None => summed_up(view, points.into_iter().filter_map(|of| of.whole).collect())?,
     };
     // Without a server the load is all that there is, and nothing stands in its way.
     let has_server = summary.target.flavour.is_some();
@@ -40,7 +46,7 @@ pub fn found(view: &RecordingView, plan: &RunPlan, how_to_repeat: String) -> (Fo
         missing,
         how_to_repeat,
     };
-    (found, trials)
+    Ok((found, trials))
 }
 
 /// What a trial measured, and what its load point carried.
@@ -62,17 +68,28 @@ struct RecordedPoint {
 }
 
 /// The load points of a recording, each with the trial that stands for it.
-pub fn carried<'a>(view: &'a RecordingView, plan: &RunPlan, missing: &mut Vec<String>) -> Vec<CarriedPoint<'a>> {
+///
+/// # Errors
+/// If what was sampled cannot be read.
+pub fn carried<'a>(
+    view: &'a RecordingView,
+    plan: &RunPlan,
+    missing: &mut Vec<String>,
+) -> Result<Vec<CarriedPoint<'a>>, RecordError> {
     let carried = |of: RecordedPoint| {
         let per_second = of.whole?.transactions_per_second;
         Some(CarriedPoint { trial: &view.trials[of.place], point: of.own?, per_second })
     };
-    points(view, plan, missing).into_iter().filter_map(carried).collect()
+    Ok(points(view, plan, missing)?.into_iter().filter_map(carried).collect())
 }
 
 /// The load points of a recording: those that the summary has are its first. Of what was measured again, the summary has
 /// what counts; where there is no summary, the last does.
-fn points(view: &RecordingView, plan: &RunPlan, missing: &mut Vec<String>) -> Vec<RecordedPoint> {
+fn points(
+    view: &RecordingView,
+    plan: &RunPlan,
+    missing: &mut Vec<String>,
+) -> Result<Vec<RecordedPoint>, RecordError> {
     let summed = view.summary.as_ref().map_or(&[][..], |summary| &summary.points);
     let by_index = |index: u32| view.trials.iter().position(|trial| trial.facts.index == index);
     let of_summary = summed.iter().enumerate().filter_map(|(place, point)| {
@@ -84,21 +101,28 @@ fn points(view: &RecordingView, plan: &RunPlan, missing: &mut Vec<String>) -> Ve
     let mut known: BTreeSet<&str> = points.iter().map(|of| view.trials[of.place].facts.point.as_str()).collect();
     for trial in &view.trials {
         if known.insert(&trial.facts.point) {
-            points.push(from_seconds(view, &trial.facts.point, plan, missing));
+            points.push(from_seconds(view, &trial.facts.point, plan, missing)?);
         }
     }
-    points
+    Ok(points)
 }
 
 /// What is left of the rounds of a load point of which there is no sum.
-fn from_seconds(view: &RecordingView, label: &str, plan: &RunPlan, missing: &mut Vec<String>) -> RecordedPoint {
+fn from_seconds(
+    view: &RecordingView,
+    label: &str,
+    plan: &RunPlan,
+    missing: &mut Vec<String>,
+) -> Result<RecordedPoint, RecordError> {
     let places = (0..view.trials.len()).filter(|place| view.trials[*place].facts.point == label);
     let by_round: BTreeMap<u32, usize> = places.map(|place| (view.trials[place].facts.round, place)).collect();
-    let is_whole = |place: usize| end(view, place).0 == TrialStatus::Done || cut(&view.trials[place], plan).is_none();
     let mut rounds: Vec<usize> = by_round.into_values().collect();
-    // A part of a round is no match for whole ones.
-    if rounds.len() > 1 {
-        rounds.retain(|place| is_whole(*place));
+    // A part of a round is no match for whole ones. Only the last can be one.
+    if let [_, .., last] = rounds[..]
+        && end(view, last).0 != TrialStatus::Done
+        && cut(&view.trials[last], plan)?.is_some()
+    {
+        rounds.pop();
     }
     let measured: Vec<(usize, Option<Point>)> = rounds
         .iter()
@@ -113,7 +137,7 @@ fn from_seconds(view: &RecordingView, label: &str, plan: &RunPlan, missing: &mut
         point.as_ref().and_then(|point| point.trial) == whole.as_ref().and_then(|whole| whole.trial)
     };
     let (place, own) = measured.iter().find(stands).cloned().unwrap_or((rounds.first().copied().unwrap_or(0), None));
-    RecordedPoint { place, own, whole }
+    Ok(RecordedPoint { place, own, whole })
 }
 
 /// How a load point ended. Only the last one can have been cut short.
@@ -130,16 +154,16 @@ fn end(view: &RecordingView, place: usize) -> trial::TrialEnd {
 }
 
 /// The summary of a run that left none.
-fn summed_up(view: &RecordingView, points: Vec<Point>) -> Summary {
+fn summed_up(view: &RecordingView, points: Vec<Point>) -> Result<Summary, RecordError> {
     let variables = view.trials.last().map(trial::effective).unwrap_or_default();
     let version = variables.get("version").cloned();
     let load = view.trials.first().and_then(|trial| trial.facts.load());
     let mut totals = Totals::default();
-    for interval in view.trials.iter().flat_map(|trial| &trial.intervals) {
-        totals.statements += interval.sent;
+    for trial in &view.trials {
+        trial.series()?.intervals.iter().for_each(|interval| totals.statements += interval.sent);
     }
     let told = points.iter().flat_map(caveats::of_point).collect();
-    Summary {
+    Ok(Summary {
         schema_version: SCHEMA_VERSION,
         workload: load.map(|load| load.workload.clone()).unwrap_or_default(),
         params: load.map(|load| load.params.clone()).unwrap_or_default(),
@@ -158,7 +182,7 @@ fn summed_up(view: &RecordingView, points: Vec<Point>) -> Summary {
         checks: None,
         recording: None,
         interrupted: !view.being_written,
-    }
+    })
 }
 
 /// `still running: load point 2 of 7`.
@@ -175,7 +199,7 @@ fn state(view: &RecordingView, plan: &RunPlan) -> Option<String> {
 }
 
 /// What the plan asked for and is not there.
-fn missing(view: &RecordingView, plan: &RunPlan) -> Vec<String> {
+fn missing(view: &RecordingView, plan: &RunPlan) -> Result<Vec<String>, RecordError> {
     let mut missing = Vec::new();
     if view.summary.is_none() {
         missing.push(
@@ -185,8 +209,8 @@ fn missing(view: &RecordingView, plan: &RunPlan) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if view.manifest.status != Status::Done {
-        missing.extend(view.trials.last().and_then(|trial| cut(trial, plan)));
+    if let Some(last) = view.trials.last().filter(|_| view.manifest.status != Status::Done) {
+        missing.extend(cut(last, plan)?);
     }
     let begun = view.trials.iter().filter(|trial| trial.facts.round == 1).count();
     let not_run: Vec<String> = plan.points.iter().skip(begun).map(LoadPoint::to_string).collect();
@@ -199,15 +223,15 @@ fn missing(view: &RecordingView, plan: &RunPlan) -> Vec<String> {
     if view.trials.len() < plan.trials() && plan.rounds > 1 {
         missing.push(format!("It ended in round {last_round} of {}", plan.rounds));
     }
-    missing
+    Ok(missing)
 }
 
 /// In which second the last load point ended.
-fn cut(trial: &TrialView, plan: &RunPlan) -> Option<String> {
+fn cut(trial: &TrialView, plan: &RunPlan) -> Result<Option<String>, RecordError> {
     match plan.measure {
         Measure::Seconds(wanted) => unfinished::ended_in(trial, wanted),
         // It was meant to go on until somebody ends it.
-        Measure::Events(ENDLESS) => None,
-        _ => Some(format!("{} ended before all its transactions", unfinished::asked(trial))),
+        Measure::Events(ENDLESS) => Ok(None),
+        _ => Ok(Some(format!("{} ended before all its transactions", unfinished::asked(trial)))),
     }
 }

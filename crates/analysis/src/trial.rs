@@ -4,6 +4,7 @@ use crate::{latency, unfinished};
 use plimsoll_diagnosis::Observed;
 use plimsoll_model::diagnosis::{Cost, Diagnosis, StorageUse};
 use plimsoll_model::lab::{PhaseSpan, TrialOutcome, TrialStatus};
+use plimsoll_model::samples::{Interval, Series};
 use plimsoll_model::summary::Point;
 use plimsoll_model::{Caveat, Flavour};
 use plimsoll_plan::knowledge;
@@ -13,13 +14,14 @@ use plimsoll_plan::lab::TrialPlan;
 use plimsoll_record::read::TrialView;
 use plimsoll_record::{RecordError, RecordedSetting};
 use plimsoll_report::SettingRow;
-use plimsoll_report::subject::{DurableSetting, Series, Trial};
+use plimsoll_report::section::memory::memory_rates;
+use plimsoll_report::subject::{DurableSetting, Latency, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a trial measured: as it summed it up itself, else from its seconds.
 ///
 /// # Errors
-/// If the histograms cannot be read.
+/// If what was sampled cannot be read.
 pub fn point(trial: &TrialView) -> Result<Option<Point>, RecordError> {
     match trial.outcome.as_ref().and_then(|outcome| outcome.point.clone()) {
         Some(point) => Ok(Some(point)),
@@ -39,10 +41,10 @@ pub struct Judged {
     pub caveats: Vec<Caveat>,
 }
 
-/// What limited `point`, which `trial` measured, what a transaction of it cost, and what its samples say against it.
-pub fn judge(trial: &TrialView, point: &Point) -> Judged {
-    let settings = effective(trial);
-    let observed = observed(trial, point, &settings);
+/// What limited `point`, what a transaction of it cost, and what the samples of its trial, on a server with these settings,
+/// say against it.
+pub fn judge(series: &Series, point: &Point, settings: &BTreeMap<String, String>) -> Judged {
+    let observed = observed(series, point, settings);
     let diagnosis = plimsoll_diagnosis::diagnose(&observed);
     let caveats = plimsoll_diagnosis::caveats::caveats(&observed, &diagnosis);
     let (cost, storage) = (plimsoll_diagnosis::cost::cost(&observed), plimsoll_diagnosis::storage_use(&observed));
@@ -51,17 +53,17 @@ pub fn judge(trial: &TrialView, point: &Point) -> Judged {
 
 /// The samples of a trial that measured `point`, on a server with these settings.
 pub(super) fn observed<'a>(
-    trial: &'a TrialView,
+    series: &'a Series,
     point: &'a Point,
     settings: &'a BTreeMap<String, String>,
 ) -> Observed<'a> {
     Observed {
         point,
-        intervals: &trial.intervals,
-        host: &trial.host,
-        server: &trial.server,
-        status: &trial.status,
-        storage: &trial.storage,
+        intervals: &series.intervals,
+        host: &series.host,
+        server: &series.server,
+        status: &series.status,
+        storage: &series.storage,
         settings,
     }
 }
@@ -80,18 +82,18 @@ pub(super) fn readable<T>(found: Result<Option<T>, RecordError>, missing: &mut V
     })
 }
 
-/// The same with how long its transactions took, which takes long to read. What cannot be read is told to `missing`.
-pub(super) fn with_latency(trial: Trial, view: &TrialView, missing: &mut Vec<String>) -> Trial {
+/// How long the transactions of a trial took, which takes long to read. What cannot be read is told to `missing`.
+pub(super) fn latency(trial: &Trial, view: &TrialView, series: &Series, missing: &mut Vec<String>) -> Option<Latency> {
     let open_loop = trial.point.as_ref().is_some_and(|point| point.response_ms.is_some());
-    let read = |window| readable(latency::latency(view, window, open_loop), missing);
-    Trial { latency: unfinished::window(view).and_then(read), ..trial }
+    readable(latency::latency(view, unfinished::window(series)?, open_loop), missing)
 }
 
-/// The trial with everything that a report shows of it but its latencies. `point` is what it measured.
-pub(super) fn trial(view: &TrialView, point: Option<Point>, end: TrialEnd) -> Trial {
+/// The trial with everything that a report shows of it but its series and its latencies. `point` is what it measured.
+pub(super) fn trial(view: &TrialView, series: &Series, point: Option<Point>, end: TrialEnd) -> Trial {
     let (status, why) = end;
     let load = view.facts.load();
-    let judged = point.as_ref().map(|point| judge(view, point));
+    let variables = effective(view);
+    let judged = point.as_ref().map(|point| judge(series, point, &variables));
     let (diagnosis, cost, storage, found) = match judged {
         Some(judged) => (Some(judged.diagnosis), judged.cost, judged.storage, judged.caveats),
         None => (None, Cost::default(), None, Vec::new()),
@@ -115,14 +117,16 @@ pub(super) fn trial(view: &TrialView, point: Option<Point>, end: TrialEnd) -> Tr
         diagnosis,
         cost,
         storage,
-        phases: outcome.map_or_else(|| phases(view), |outcome| outcome.phases.clone()),
+        phases: outcome.map_or_else(|| phases(&series.intervals), |outcome| outcome.phases.clone()),
         restored: outcome.and_then(|outcome| outcome.restored.clone()),
         recovery_seconds: outcome.and_then(|outcome| Some(outcome.recovery.as_ref()?.seconds)),
         crash: outcome.and_then(|outcome| outcome.crash.clone()).map(Box::new),
         verifications: outcome.map(|outcome| outcome.verifications.clone()).unwrap_or_default(),
-        settings: settings(view),
-        durability: durable(view),
-        series: series(view),
+        settings: settings(view, &variables),
+        durability: durable(&variables),
+        memory: memory_rates(series),
+        has_seconds: !series.intervals.is_empty(),
+        series: Series::default(),
     }
 }
 
@@ -150,26 +154,15 @@ pub(super) fn end(outcome: Option<&TrialOutcome>) -> TrialEnd {
 }
 
 /// Phases as the intervals tell them, where nobody wrote them down.
-fn phases(view: &TrialView) -> Vec<PhaseSpan> {
+fn phases(intervals: &[Interval]) -> Vec<PhaseSpan> {
     let mut spans: Vec<PhaseSpan> = Vec::new();
-    for interval in &view.intervals {
+    for interval in intervals {
         match spans.last_mut().filter(|span| span.phase == interval.phase) {
             Some(span) => span.seconds += interval.seconds,
             None => spans.push(PhaseSpan { phase: interval.phase, t_ns: interval.t_ns, seconds: interval.seconds }),
         }
     }
     spans
-}
-
-fn series(view: &TrialView) -> Series {
-    Series {
-        intervals: view.intervals.clone(),
-        host: view.host.clone(),
-        server: view.server.clone(),
-        status: view.status.clone(),
-        storage: view.storage.clone(),
-        collectors: view.collectors.clone(),
-    }
 }
 
 /// Values of the running server by name.
@@ -179,11 +172,10 @@ pub(super) fn effective(view: &TrialView) -> BTreeMap<String, String> {
 }
 
 /// Settings that decide what a commit survives, and what their values cost.
-fn durable(view: &TrialView) -> BTreeMap<String, DurableSetting> {
-    let variables = effective(view);
+fn durable(variables: &BTreeMap<String, String>) -> BTreeMap<String, DurableSetting> {
     let flavour = Flavour::from_version_text(variables.get("version").map_or("", String::as_str));
-    let mut costly = knowledge::risks_by_variable(&variables, flavour);
-    let mut names: BTreeSet<String> = durability(&variables).into_keys().collect();
+    let mut costly = knowledge::risks_by_variable(variables, flavour);
+    let mut names: BTreeSet<String> = durability(variables).into_keys().collect();
     names.extend(costly.keys().cloned());
     let value = |name: &str| variables.get(name).cloned().unwrap_or_default();
     names
@@ -196,8 +188,8 @@ fn durable(view: &TrialView) -> BTreeMap<String, DurableSetting> {
 }
 
 /// Settings that somebody asked for, and those that decide what a commit survives.
-fn settings(view: &TrialView) -> Vec<SettingRow> {
-    let durable = durability(&effective(view));
+fn settings(view: &TrialView, variables: &BTreeMap<String, String>) -> Vec<SettingRow> {
+    let durable = durability(variables);
     let shown =
         |(name, setting): &(&String, &RecordedSetting)| setting.requested.is_some() || durable.contains_key(*name);
     let row = |(name, setting): (&String, &RecordedSetting)| SettingRow {

@@ -9,7 +9,7 @@ use plimsoll_measures::estimates::{Around, Seconds};
 use plimsoll_measures::summarise::{self, Edge, MeasuredPoint};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
-use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_model::samples::{HostSample, Interval, Phase, Series, ServerSample};
 use plimsoll_model::summary::{Counts, Point, ServerCost};
 use plimsoll_model::total;
 use plimsoll_record::RecordError;
@@ -24,8 +24,8 @@ const NEAR_NS: u64 = 500_000_000;
 const WHOLE_SECONDS: f64 = 0.1;
 
 /// The measured window as far as it came, nanoseconds since the trial's start; none before it began.
-pub fn window(trial: &TrialView) -> Option<Range<u64>> {
-    let measured = || trial.intervals.iter().filter(|interval| interval.phase == Phase::Measure);
+pub fn window(series: &Series) -> Option<Range<u64>> {
+    let measured = || series.intervals.iter().filter(|interval| interval.phase == Phase::Measure);
     Some(measured().next()?.t_ns..measured().map(end_ns).max()?)
 }
 
@@ -33,16 +33,17 @@ pub fn window(trial: &TrialView) -> Option<Range<u64>> {
 /// of loop threads. Counts by due time, fairness, and single statements are not in the seconds and are left out.
 ///
 /// # Errors
-/// If the histograms cannot be read.
+/// If what was sampled cannot be read.
 pub fn point(trial: &TrialView, loops: usize) -> Result<Option<Point>, RecordError> {
-    let Some(window) = window(trial) else { return Ok(None) };
+    let series = trial.series()?;
+    let Some(window) = window(&series) else { return Ok(None) };
     let names = Names { transactions: &["transaction"], ..Names::default() };
-    let measured: Vec<&Interval> = trial.intervals.iter().filter(|i| i.phase == Phase::Measure).collect();
-    let mut sums = Sums { trial, loops, names: &names, seconds: Seconds::default(), whole: None };
+    let measured: Vec<&Interval> = series.intervals.iter().filter(|i| i.phase == Phase::Measure).collect();
+    let mut sums = Sums { trial, series: &series, loops, names: &names, seconds: Seconds::default(), whole: None };
     sums.add_all(&measured, window)?;
     let Sums { seconds, whole, .. } = sums;
     let host: Vec<HostSample> =
-        measured.iter().filter_map(|i| near(&trial.host, end_ns(i), |sample| sample.t_ns)).cloned().collect();
+        measured.iter().filter_map(|i| near(&series.host, end_ns(i), |sample| sample.t_ns)).cloned().collect();
     let asked = asked(trial);
     let mut point = summarise::point(
         whole.as_ref(),
@@ -60,7 +61,7 @@ pub fn point(trial: &TrialView, loops: usize) -> Result<Option<Point>, RecordErr
         },
     );
     seconds.judge(&mut point, &names);
-    complete(&mut point, &seconds, trial, &measured);
+    complete(&mut point, &seconds, &series, &measured);
     Ok(Some(point))
 }
 
@@ -70,19 +71,22 @@ pub fn asked(trial: &TrialView) -> LoadPoint {
 }
 
 /// In which second a trial ended that was to measure `wanted` seconds; none if it measured them all.
-pub fn ended_in(trial: &TrialView, wanted: f64) -> Option<String> {
-    let what = asked(trial);
-    let Some(window) = window(trial) else {
-        return Some(match trial.intervals.last() {
+///
+/// # Errors
+/// If its seconds cannot be read.
+pub fn ended_in(trial: &TrialView, wanted: f64) -> Result<Option<String>, RecordError> {
+    let (what, series) = (asked(trial), trial.series()?);
+    let Some(window) = window(&series) else {
+        return Ok(Some(match series.intervals.last() {
             Some(last) => {
                 format!("{what} ended in second {:.0} of its warm-up, before it was measured", seconds(end_ns(last)))
             }
             None => format!("{what} ended before its load began"),
-        });
+        }));
     };
     let measured = seconds(window.end.saturating_sub(window.start));
     let is_whole = measured > wanted - WHOLE_SECONDS;
-    (!is_whole).then(|| format!("{what} ended after {measured:.0} of {wanted:.0} s of its measured window"))
+    Ok((!is_whole).then(|| format!("{what} ended after {measured:.0} of {wanted:.0} s of its measured window")))
 }
 
 fn seconds(ns: u64) -> f64 {
@@ -90,7 +94,7 @@ fn seconds(ns: u64) -> f64 {
 }
 
 /// What a point has that its tally does not tell.
-fn complete(point: &mut Point, seconds: &Seconds, trial: &TrialView, measured: &[&Interval]) {
+fn complete(point: &mut Point, seconds: &Seconds, series: &Series, measured: &[&Interval]) {
     let mean = |metric| seconds.mean(metric).map(|estimate| estimate.value);
     point.retries = total(measured.iter().map(|interval| interval.retries));
     point.client.process_cpu_us_per_query = mean(Metric::ClientProcessCpuUsPerQuery);
@@ -100,7 +104,7 @@ fn complete(point: &mut Point, seconds: &Seconds, trial: &TrialView, measured: &
         cpus_busy: Some(cpus_busy),
         read_bytes_per_query: mean(Metric::ServerReadBytesPerQuery),
         written_bytes_per_query: mean(Metric::ServerWrittenBytesPerQuery),
-        resident_bytes: trial.server.last().map(|sample| sample.resident_bytes),
+        resident_bytes: series.server.last().map(|sample| sample.resident_bytes),
         ..ServerCost::default()
     });
 }
@@ -108,6 +112,7 @@ fn complete(point: &mut Point, seconds: &Seconds, trial: &TrialView, measured: &
 /// The seconds of a window as they are counted again, one in memory at a time.
 struct Sums<'t> {
     trial: &'t TrialView,
+    series: &'t Series,
     loops: usize,
     names: &'t Names,
     seconds: Seconds,
@@ -136,8 +141,7 @@ impl Sums<'_> {
                     let is_response = tag.ends_with(".response");
                     for all in &mut tally.transactions {
                         let sum = if is_response { &mut all.response } else { &mut all.service };
-                        let counts = values.iter_recorded();
-                        counts.for_each(|at| sum.saturating_record_n(at.value_iterated_to(), at.count_at_value()));
+                        values.add_to(sum);
                     }
                 }
                 Ok(())
@@ -151,8 +155,8 @@ impl Sums<'_> {
     }
 
     fn add(&mut self, interval: &Interval, tally: &Tally) {
-        let edges = edge(self.trial, interval.t_ns).zip(edge(self.trial, end_ns(interval)));
-        let host = near(&self.trial.host, end_ns(interval), |sample| sample.t_ns);
+        let edges = edge(self.series, interval.t_ns).zip(edge(self.series, end_ns(interval)));
+        let host = near(&self.series.host, end_ns(interval), |sample| sample.t_ns);
         self.seconds.add(tally, self.names, &Around { loops: self.loops, edges, host });
         match &mut self.whole {
             Some(whole) => whole.add(tally),
@@ -195,9 +199,9 @@ fn tally(interval: &Interval, names: &Names) -> Tally {
 }
 
 /// What was looked at outside the loops at this moment.
-fn edge(trial: &TrialView, t_ns: u64) -> Option<Edge> {
-    let client = near(&trial.host, t_ns, |sample| sample.t_ns)?.client.as_ref()?;
-    let server: Option<&ServerSample> = near(&trial.server, t_ns, |sample| sample.t_ns);
+fn edge(series: &Series, t_ns: u64) -> Option<Edge> {
+    let client = near(&series.host, t_ns, |sample| sample.t_ns)?.client.as_ref()?;
+    let server: Option<&ServerSample> = near(&series.server, t_ns, |sample| sample.t_ns);
     let cpu = Duration::from_micros(client.cpu_user_us.saturating_add(client.cpu_system_us));
     Some(Edge { spent: Some(Spent { cpu, waited: None }), server: server.copied(), ..Edge::default() })
 }

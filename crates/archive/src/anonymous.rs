@@ -5,6 +5,7 @@
 //! or a path anywhere.
 
 use crate::named::{self, pattern};
+use plimsoll_record::RecordError;
 use plimsoll_record::read::RecordingView;
 use regex::{Captures, Regex};
 use serde_json::Value;
@@ -62,12 +63,15 @@ pub struct Scrubber {
 
 impl Scrubber {
     /// For a recording, and for whoever exports it here.
-    pub fn of(view: &RecordingView) -> Scrubber {
-        let mut names = named::names(view);
+    ///
+    /// # Errors
+    /// If what was sampled cannot be read.
+    pub fn of(view: &RecordingView) -> Result<Scrubber, RecordError> {
+        let mut names = named::names(view)?;
         let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let who = ["USER", "LOGNAME", "SUDO_USER"].into_iter().filter_map(|name| std::env::var(name).ok());
         names.extend(who.chain([here]));
-        Scrubber::knowing(names)
+        Ok(Scrubber::knowing(names))
     }
 
     /// One that knows these names.

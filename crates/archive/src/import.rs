@@ -32,7 +32,9 @@ pub fn import(packed: impl Read, recordings: &Path, is_interrupted: &dyn Fn() ->
     let id = unpack(packed, staging.path(), is_interrupted)
         .map_err(|error| if is_interrupted() { ArchiveError::Interrupted } else { error })?;
     let unpacked = staging.path().join(ROOT);
-    let name = read::open(&unpacked)?.manifest.name;
+    let view = read::open(&unpacked)?;
+    view.trials.iter().try_for_each(|trial| trial.series().map(drop))?;
+    let name = view.manifest.name;
     if !is_name(&name) {
         return Err(ArchiveError::foreign(format!("no recording can be called {name:?}")));
     }

@@ -1,5 +1,6 @@
 //! Whom and which machines a recording names: what is taken out of it wherever it stands.
 
+use plimsoll_record::RecordError;
 use plimsoll_record::read::{RecordingView, TrialView};
 use regex::Regex;
 use serde_json::Value;
@@ -9,7 +10,10 @@ use std::collections::BTreeSet;
 const HOSTS: [&str; 4] = ["hostname", "report_host", "wsrep_node_name", "wsrep_node_incoming_address"];
 
 /// Hosts of servers, of brokers and of agents, and whoever has a home directory in what was recorded.
-pub(crate) fn names(view: &RecordingView) -> BTreeSet<String> {
+///
+/// # Errors
+/// If what was sampled cannot be read.
+pub(crate) fn names(view: &RecordingView) -> Result<BTreeSet<String>, RecordError> {
     let mut named = Named::new();
     named.document(&serde_json::to_value(&view.manifest).unwrap_or_default());
     named.document(&serde_json::to_value(&view.summary).unwrap_or_default());
@@ -18,11 +22,11 @@ pub(crate) fn names(view: &RecordingView) -> BTreeSet<String> {
         named.document(&serde_json::to_value(event).unwrap_or_default());
     }
     for trial in &view.trials {
-        named.trial(trial);
+        named.trial(trial)?;
     }
     // A number is no name, and would be missed.
     named.names.retain(|name| name.contains(char::is_alphabetic));
-    named.names
+    Ok(named.names)
 }
 
 /// What was found so far, and how names are found in texts.
@@ -43,18 +47,17 @@ impl Named {
         }
     }
 
-    fn trial(&mut self, trial: &TrialView) {
+    fn trial(&mut self, trial: &TrialView) -> Result<(), RecordError> {
         let hosts = HOSTS.iter().filter_map(|name| trial.settings.get(*name)?.effective.clone());
         self.names.extend(hosts);
         self.document(&serde_json::to_value(&trial.facts).unwrap_or_default());
         self.document(&serde_json::to_value(&trial.outcome).unwrap_or_default());
         self.document(&serde_json::to_value(&trial.settings).unwrap_or_default());
-        for sample in &trial.agents {
-            if !self.names.contains(&sample.agent) {
-                self.names.insert(sample.agent.clone());
-            }
+        for sample in trial.series()?.agents {
             self.text(sample.lost.as_deref().unwrap_or_default());
+            self.names.insert(sample.agent);
         }
+        Ok(())
     }
 
     fn document(&mut self, value: &Value) {

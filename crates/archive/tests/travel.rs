@@ -115,7 +115,7 @@ fn recorded_of_fleet(home: &Path) -> PathBuf {
 fn an_anonymous_fleet_names_none_of_its_machines_and_can_be_read() {
     let (home, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let recording = recorded_of_fleet(home.path());
-    let scrubber = Scrubber::of(&read::open(&recording).unwrap());
+    let scrubber = Scrubber::of(&read::open(&recording).unwrap()).unwrap();
     let imported = import(Cursor::new(packed(&recording, Some(&scrubber))), other.path(), &GO_ON).unwrap();
     let trial = read::trial_directories(&imported).unwrap().pop().unwrap();
     for file in [imported.join("manifest.json"), trial.join("agents.ndjson")] {
@@ -124,7 +124,7 @@ fn an_anonymous_fleet_names_none_of_its_machines_and_can_be_read() {
             assert!(!text.contains(name), "{name}: {text}");
         }
     }
-    assert_eq!(read::open(&imported).unwrap().trials[0].agents[0].agent, "anonymous");
+    assert_eq!(read::open(&imported).unwrap().trials[0].series().unwrap().agents[0].agent, "anonymous");
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn followed(script: &mut Script, watcher: &mut dyn Watcher) -> (Followed, Told, 
     let mut told = Told::default();
     let series = SeriesWriter { writer: &mut writer, before_ns: 5 * SECOND_NS, phase: None };
     let followed = follow(script, &mut told, series, watcher);
-    let recorded = read::open(recording.directory()).unwrap().trials.remove(0).intervals;
+    let recorded = read::open(recording.directory()).unwrap().trials[0].series().unwrap().intervals;
     (followed, told, recorded)
 }
 

@@ -125,8 +125,8 @@ fn collectors_record_numbers_and_what_went_wrong() {
     let deadline = Instant::now() + Duration::from_secs(60);
     let of = |name: &str| {
         let view = read::open(recording.directory()).unwrap();
-        let samples = view.trials[0].collectors.iter().filter(|sample| sample.name == name);
-        samples.cloned().collect::<Vec<_>>()
+        let samples = view.trials[0].series().unwrap().collectors;
+        samples.into_iter().filter(|sample| sample.name == name).collect::<Vec<_>>()
     };
     let all_ran =
         || of("busy").len() >= 3 && !of("loud").is_empty() && !of("broken").is_empty() && !of("silent").is_empty();

@@ -7,17 +7,18 @@ use crate::bounds::{LONGEST_TRIAL_NS, MOST_TAGS};
 use crate::lines::{LineFile, Lines};
 use crate::{RecordError, Result};
 use base64::Engine;
-use flate2::read::ZlibDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogIterator, IntervalLogWriterBuilder, IntervalLogWriterError, LogEntry, Tag,
 };
-use hdrhistogram::serialization::{Deserializer, V2DeflateSerializeError, V2DeflateSerializer};
+use hdrhistogram::serialization::{V2DeflateSerializeError, V2DeflateSerializer};
 use jiff::Timestamp;
-use plimsoll_load::histogram;
+use plimsoll_load::histogram::{self, BinCounts};
+use plimsoll_stats::latency::new_histogram;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, Read};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -75,9 +76,9 @@ pub(crate) fn merge(path: &Path, window: Range<u64>) -> Result<BTreeMap<String, 
         |tag, _, values| {
             let is_full = merged.len() == MOST_TAGS;
             match merged.get_mut(tag) {
-                Some(sum) => sum.add(&values).map_err(|e| e.to_string())?,
                 None if is_full => return Err(format!("more than {MOST_TAGS} tags")),
-                None => drop(merged.insert(tag.to_owned(), values)),
+                Some(sum) => values.add_to(sum),
+                None => values.add_to(merged.entry(tag.to_owned()).or_insert_with(new_histogram)),
             }
             Ok(())
         },
@@ -92,11 +93,11 @@ pub(crate) fn each(
     path: &Path,
     window: Range<u64>,
     wanted: impl Fn(&str) -> bool,
-    mut told: impl FnMut(&str, u64, Histogram<u64>) -> std::result::Result<(), String>,
+    mut told: impl FnMut(&str, u64, BinCounts<'_>) -> std::result::Result<(), String>,
 ) -> Result<()> {
     let Some(mut lines) = Lines::open(path)? else { return Ok(()) };
     let window = to_ms(window.start)..to_ms(window.end);
-    let mut decoder = Decoder::default();
+    let mut decoder = Decoder::new();
     while let Some(line) = lines.next()? {
         if let Err(found) = one_line(line, &window, &wanted, &mut told, &mut decoder) {
             return Err(lines.malformed(found));
@@ -110,7 +111,7 @@ fn one_line(
     line: &[u8],
     window: &Range<u64>,
     wanted: &impl Fn(&str) -> bool,
-    told: &mut impl FnMut(&str, u64, Histogram<u64>) -> std::result::Result<(), String>,
+    told: &mut impl FnMut(&str, u64, BinCounts<'_>) -> std::result::Result<(), String>,
     decoder: &mut Decoder,
 ) -> std::result::Result<(), String> {
     if matches!(line[0], b'#' | b'"' | b'\n') {
@@ -137,23 +138,35 @@ fn to_ms(ns: u64) -> u64 {
     ns.saturating_add(500_000) / 1_000_000
 }
 
-/// Reads histograms, whatever they claim to be: nothing larger than the largest of ours is ever made.
-#[derive(Default)]
+/// Reads histograms, whatever they claim to be: nothing larger than the largest of ours is ever unpacked.
 struct Decoder {
-    deserializer: Deserializer,
+    packed: Vec<u8>,
     plain: Vec<u8>,
+    inflate: Decompress,
 }
 
 impl Decoder {
+    fn new() -> Decoder {
+        let plain = Vec::with_capacity(histogram::MOST_BYTES + 1);
+        Decoder { packed: Vec::new(), plain, inflate: Decompress::new(true) }
+    }
+
     /// From the compressed form, in Base64.
-    fn decode(&mut self, text: &str) -> std::result::Result<Histogram<u64>, String> {
-        let packed = base64::engine::general_purpose::STANDARD.decode(text).map_err(|e| e.to_string())?;
-        // Cookie and length of the compressed form; what follows says itself where it ends.
-        let packed = packed.get(8..).ok_or("a histogram that ends in its head")?;
+    fn decode(&mut self, text: &str) -> std::result::Result<BinCounts<'_>, String> {
+        self.packed.clear();
         self.plain.clear();
-        let inflated = ZlibDecoder::new(packed).take(histogram::MOST_BYTES as u64 + 1).read_to_end(&mut self.plain);
-        inflated.map_err(|e| format!("a histogram that cannot be inflated: {e}"))?;
-        histogram::read(&self.plain, &mut self.deserializer)
+        base64::engine::general_purpose::STANDARD.decode_vec(text, &mut self.packed).map_err(|e| e.to_string())?;
+        // Cookie and length of the compressed form; what follows says itself where it ends.
+        let packed = self.packed.get(8..).ok_or("a histogram that ends in its head")?;
+        self.inflate.reset(true);
+        match self.inflate.decompress_vec(packed, &mut self.plain, FlushDecompress::Finish) {
+            Ok(Status::StreamEnd) => {}
+            // It has more than there is room for, of which the counts will tell.
+            Ok(_) if self.plain.len() > histogram::MOST_BYTES => {}
+            Ok(_) => return Err("a histogram that cannot be inflated: it is cut short".to_owned()),
+            Err(e) => return Err(format!("a histogram that cannot be inflated: {e}")),
+        }
+        BinCounts::of(&self.plain)
     }
 }
 
@@ -169,7 +182,7 @@ mod tests {
         let mut packed = vec![0; 8];
         ZlibEncoder::new(&mut packed, Compression::best()).write_all(&vec![0; 1 << 20]).unwrap();
         assert!(packed.len() < 2_000);
-        let mut decoder = Decoder::default();
+        let mut decoder = Decoder::new();
         let refused = decoder.decode(&base64::engine::general_purpose::STANDARD.encode(packed)).unwrap_err();
         assert!(refused.contains("more counts") && decoder.plain.capacity() < 1 << 20, "{refused}");
     }

@@ -9,18 +9,14 @@ use crate::manifest::{Manifest, SCHEMA_VERSION, Status, folded};
 use crate::memory::Allowance;
 use crate::series;
 use crate::settings::RecordedSetting;
-use crate::trial::{
-    AGENTS_SCHEMA, COLLECTORS_SCHEMA, DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, STATUS_SCHEMA,
-    STORAGE_SCHEMA, TrialFacts,
-};
+use crate::trial::TrialFacts;
 use crate::{RecordError, Result, file, latency};
 use hdrhistogram::Histogram;
 use plimsoll_host::{owner, remove as trees};
+use plimsoll_load::histogram::BinCounts;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::{LabSummary, TrialOutcome};
-use plimsoll_model::samples::{
-    AgentSample, CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
-};
+use plimsoll_model::samples::Series;
 use plimsoll_model::summary::Summary;
 use rustix::fs::{FlockOperation, flock};
 use std::cmp::Ordering;
@@ -30,7 +26,8 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Everything in a recording but the latency histograms, which [`TrialView::latency`] reads on demand.
+/// What a recording says of itself and of each trial. What grows with the time that was measured is read on demand, a
+/// trial at a time: [`TrialView::series`], [`TrialView::each_latency`].
 #[derive(Clone, Debug)]
 pub struct RecordingView {
     pub directory: PathBuf,
@@ -51,19 +48,6 @@ pub struct RecordingView {
 pub struct TrialView {
     pub directory: PathBuf,
     pub facts: TrialFacts,
-    pub intervals: Vec<Interval>,
-    pub host: Vec<HostSample>,
-    pub server: Vec<ServerSample>,
-    /// The block device below the files of a storage trial.
-    pub device: Vec<DeviceSample>,
-    /// What a server of ours said of itself.
-    pub status: Vec<StatusSample>,
-    /// What the two sides of a network lane did.
-    pub storage: Vec<StorageSample>,
-    /// What the machines of load agents did.
-    pub agents: Vec<AgentSample>,
-    /// The user's own numbers.
-    pub collectors: Vec<CollectorSample>,
     pub settings: BTreeMap<String, RecordedSetting>,
     /// Of a trial of a lab that came to its end, whichever.
     pub outcome: Option<TrialOutcome>,
@@ -74,13 +58,24 @@ pub struct TrialView {
 }
 
 impl TrialView {
+    /// What was sampled of the trial, as far as it came.
+    ///
+    /// # Errors
+    /// [`RecordError::Malformed`] with file and line for damage, and for more than this machine has memory for.
+    pub fn series(&self) -> Result<Series> {
+        series::read(&self.directory)
+    }
+
     /// The latency histograms (nanoseconds) by tag, added up over the seconds that start in `window`, which is in
     /// nanoseconds since the trial's start.
+    ///
+    /// # Errors
+    /// As [`TrialView::each_latency`].
     pub fn latency(&self, window: Range<u64>) -> Result<BTreeMap<String, Histogram<u64>>> {
         latency::merge(&self.directory.join("latency.hlog"), window)
     }
 
-    /// Tells the latency histograms (nanoseconds) one by one as they were recorded, with their tag and their start, of
+    /// Tells the latencies (nanoseconds) histogram by histogram as they were recorded, with their tag and their start, of
     /// the seconds that start in `window` (both in nanoseconds since the trial's start), if their tag is `wanted`.
     ///
     /// # Errors
@@ -89,7 +84,7 @@ impl TrialView {
         &self,
         window: Range<u64>,
         wanted: impl Fn(&str) -> bool,
-        told: impl FnMut(&str, u64, Histogram<u64>) -> std::result::Result<(), String>,
+        told: impl FnMut(&str, u64, BinCounts<'_>) -> std::result::Result<(), String>,
     ) -> Result<()> {
         latency::each(&self.directory.join("latency.hlog"), window, wanted, told)
     }
@@ -218,13 +213,12 @@ pub fn open(directory: &Path) -> Result<RecordingView> {
     let summary = summary(directory)?;
     let io = optional(&directory.join("io.json"))?;
     let lab = lab_summary(directory)?;
-    let allowed = Allowance::of_now();
-    let events = read_json_lines(&directory.join("events.ndjson"), EVENTS_SCHEMA, &allowed)?;
+    let events = read_json_lines(&directory.join("events.ndjson"), EVENTS_SCHEMA, &Allowance::of_now())?;
     let trials = trial_directories(directory)?
         .iter()
         // A kill between making the directory and writing its first file leaves nothing to show.
         .filter(|trial| trial.join("trial.json").exists())
-        .map(|trial| open_trial(trial, &allowed))
+        .map(|trial| open_trial(trial))
         .collect::<Result<_>>()?;
     Ok(RecordingView {
         directory: directory.to_owned(),
@@ -254,18 +248,10 @@ pub fn lab_summary(directory: &Path) -> Result<Option<LabSummary>> {
     optional(&directory.join("lab.json"))
 }
 
-fn open_trial(directory: &Path, allowed: &Allowance) -> Result<TrialView> {
+fn open_trial(directory: &Path) -> Result<TrialView> {
     Ok(TrialView {
         directory: directory.to_owned(),
         facts: read_json(&directory.join("trial.json"))?,
-        intervals: read_json_lines(&directory.join("intervals.ndjson"), INTERVALS_SCHEMA, allowed)?,
-        host: read_json_lines(&directory.join("host.ndjson"), HOST_SCHEMA, allowed)?,
-        server: read_json_lines(&directory.join("server.ndjson"), SERVER_SCHEMA, allowed)?,
-        device: read_json_lines(&directory.join("device.ndjson"), DEVICE_SCHEMA, allowed)?,
-        status: read_json_lines(&directory.join("status.ndjson"), STATUS_SCHEMA, allowed)?,
-        storage: read_json_lines(&directory.join("storage.ndjson"), STORAGE_SCHEMA, allowed)?,
-        agents: read_json_lines(&directory.join("agents.ndjson"), AGENTS_SCHEMA, allowed)?,
-        collectors: read_json_lines(&directory.join("collectors.ndjson"), COLLECTORS_SCHEMA, allowed)?,
         settings: optional(&directory.join("variables.json"))?.unwrap_or_default(),
         outcome: optional(&directory.join("outcome.json"))?,
         io: optional(&directory.join("io.json"))?,

@@ -1,8 +1,14 @@
-//! `series.json`: how long each series of a trial was when its outcome was written. One that is shorter was torn by a power
-//! cut or a copy.
+//! The series of a trial, and `series.json`: how long each was when the trial's outcome was written. One that is shorter was
+//! torn by a power cut or a copy.
 
-use crate::lines::read_json;
+use crate::lines::{read_json, read_json_lines};
+use crate::memory::Allowance;
+use crate::trial::{
+    AGENTS_SCHEMA, COLLECTORS_SCHEMA, DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, STATUS_SCHEMA,
+    STORAGE_SCHEMA,
+};
 use crate::{RecordError, Result, file};
+use plimsoll_model::samples::Series;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -19,6 +25,24 @@ const SERIES: [&str; 9] = [
     "collectors.ndjson",
     "latency.hlog",
 ];
+
+/// Reads them all but the latencies, which are too many to be in memory at once.
+///
+/// # Errors
+/// As [`read_json_lines`].
+pub(crate) fn read(trial: &Path) -> Result<Series> {
+    let allowed = &Allowance::of_now();
+    Ok(Series {
+        intervals: read_json_lines(&trial.join("intervals.ndjson"), INTERVALS_SCHEMA, allowed)?,
+        host: read_json_lines(&trial.join("host.ndjson"), HOST_SCHEMA, allowed)?,
+        server: read_json_lines(&trial.join("server.ndjson"), SERVER_SCHEMA, allowed)?,
+        device: read_json_lines(&trial.join("device.ndjson"), DEVICE_SCHEMA, allowed)?,
+        status: read_json_lines(&trial.join("status.ndjson"), STATUS_SCHEMA, allowed)?,
+        storage: read_json_lines(&trial.join("storage.ndjson"), STORAGE_SCHEMA, allowed)?,
+        agents: read_json_lines(&trial.join("agents.ndjson"), AGENTS_SCHEMA, allowed)?,
+        collectors: read_json_lines(&trial.join("collectors.ndjson"), COLLECTORS_SCHEMA, allowed)?,
+    })
+}
 
 /// Syncs the series of a trial (fsync(2)), and says how many bytes each has.
 pub(crate) fn synced(trial: &Path) -> Result<BTreeMap<&'static str, u64>> {

@@ -72,7 +72,7 @@ fn a_full_disk_is_reported_with_the_file_and_leaves_whole_lines() {
     full(&recording.finish(Status::Failed, now).unwrap_err(), "manifest.json");
 
     let view = read::open(recording.directory()).unwrap();
-    assert_eq!(view.trials[0].host.len() as u64, written);
+    assert_eq!(view.trials[0].series().unwrap().host.len() as u64, written);
     assert_eq!(view.manifest.status, Status::Running, "the old manifest is whole");
     let kept = std::fs::read(view.trials[0].directory.join("host.ndjson")).unwrap();
     assert_eq!(kept.last(), Some(&b'\n'));

@@ -142,10 +142,11 @@ fn everything_written_is_read_back() {
     let seen = &view.trials[0];
     assert!(seen.directory.ends_with("trials/0001-group_member-c64-r2"));
     assert_eq!(seen.facts.load().map(|load| load.point), Some(LoadPoint::closed(64)));
-    assert_eq!(seen.intervals, [interval(1), interval(2)]);
-    assert_eq!((&seen.host[..], &seen.server[..]), (&[host][..], &[server][..]));
-    assert_eq!(seen.storage, [silent, told]);
-    assert_eq!((&seen.status[..], &seen.collectors[..]), (&[status][..], &[collected][..]));
+    let series = seen.series().unwrap();
+    assert_eq!(series.intervals, [interval(1), interval(2)]);
+    assert_eq!((&series.host[..], &series.server[..]), (&[host][..], &[server][..]));
+    assert_eq!(series.storage, [silent, told]);
+    assert_eq!((&series.status[..], &series.collectors[..]), (&[status][..], &[collected][..]));
     assert_eq!(seen.settings["innodb_x"], visible);
     assert_eq!(seen.settings["ssl_key"], RecordedSetting { origin: "user".into(), ..RecordedSetting::default() });
 
@@ -173,10 +174,10 @@ fn older_series_are_read() {
         let line = line.replace('\n', "");
         std::fs::write(directory.join(format!("{name}.ndjson")), format!("{head}\n{line}\n")).unwrap();
     }
-    let trial = &read::open(recording.directory()).unwrap().trials[0];
-    assert_eq!((trial.host[0].user, trial.host[0].memory, trial.host[0].cores.len()), (0.5, None, 0));
-    assert_eq!((trial.server[0].written_bytes, trial.server[0].threads), (Some(8), None));
-    assert!(trial.status.is_empty() && trial.collectors.is_empty());
+    let series = read::open(recording.directory()).unwrap().trials[0].series().unwrap();
+    assert_eq!((series.host[0].user, series.host[0].memory, series.host[0].cores.len()), (0.5, None, 0));
+    assert_eq!((series.server[0].written_bytes, series.server[0].threads), (Some(8), None));
+    assert!(series.status.is_empty() && series.collectors.is_empty());
 }
 
 #[test]
@@ -212,9 +213,9 @@ fn a_torn_last_line_is_forgiven_and_a_broken_one_before_is_named() {
     writer.interval(&interval(1)).unwrap();
     let path = writer.directory().join("intervals.ndjson");
     append(&path, "{\"t_ns\":12");
-    assert_eq!(read::open(recording.directory()).unwrap().trials[0].intervals, [interval(1)]);
+    assert_eq!(read::open(recording.directory()).unwrap().trials[0].series().unwrap().intervals, [interval(1)]);
     append(&path, "\n");
-    let error = read::open(recording.directory()).unwrap_err();
+    let error = read::open(recording.directory()).unwrap().trials[0].series().unwrap_err();
     assert!(matches!(&error, RecordError::Malformed { line: 3, .. }), "{error}");
     assert!(error.to_string().contains("intervals.ndjson, line 3"), "{error}");
 }
@@ -357,12 +358,12 @@ fn lines_that_cannot_be_are_named() {
     for (line, why) in cases {
         fs::write(&path, format!("{head}{}\n{line}", of(latest.clone()))).unwrap();
         append(&path, "\n");
-        let error = read::open(recording.directory()).unwrap_err();
+        let error = read::open(recording.directory()).unwrap().trials[0].series().unwrap_err();
         assert!(matches!(&error, RecordError::Malformed { line: 3, .. }), "{error}");
         assert!(error.to_string().contains(why), "{error}");
     }
     fs::write(&path, format!("{head}{}\n", of(latest.clone()))).unwrap();
-    assert_eq!(read::open(recording.directory()).unwrap().trials[0].intervals, [latest]);
+    assert_eq!(read::open(recording.directory()).unwrap().trials[0].series().unwrap().intervals, [latest]);
 }
 
 /// What is small in a file and large in memory.

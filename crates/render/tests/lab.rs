@@ -15,7 +15,8 @@ use plimsoll_model::{Caveat, Estimate};
 use plimsoll_render::{Format, render};
 use plimsoll_report::document::Figure;
 use plimsoll_report::lab::{answer, terminal};
-use plimsoll_report::subject::{Environment, MeasuredAt, Published, Recorded, Series, SettingRow, Subject, Trial};
+use plimsoll_model::samples::Series;
+use plimsoll_report::subject::{Environment, MeasuredAt, Published, Recorded, SettingRow, Subject, Trial};
 use plimsoll_report::terminal::TextLook;
 use std::collections::BTreeSet;
 
@@ -244,6 +245,8 @@ fn trial(variant: &str, round: u32, status: TrialStatus, verdict: BottleneckVerd
         verifications: Vec::new(),
         settings: vec![SettingRow { name: "innodb_doublewrite".to_owned(), ..SettingRow::default() }],
         durability: Default::default(),
+        memory: Default::default(),
+        has_seconds: false,
         series: Series::default(),
         latency: None,
     }

@@ -5,7 +5,7 @@ use plimsoll_model::diagnosis::{Cost, Diagnosis, StorageUse};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::{LabSummary, PhaseSpan, Restored, TrialStatus, Verification};
-use plimsoll_model::samples::{CollectorSample, HostSample, Interval, ServerSample, StatusSample, StorageSample};
+use plimsoll_model::samples::Series;
 use plimsoll_model::scaling::Scaling;
 use plimsoll_model::summary::{Point, Summary};
 use plimsoll_model::{Caveat, Estimate, LoadPoint};
@@ -121,9 +121,13 @@ pub struct Trial {
     pub settings: Vec<SettingRow>,
     /// The settings that decide what a commit survives, by name.
     pub durability: BTreeMap<String, DurableSetting>,
-    /// `t_ns` counts from the trial's start in all of them.
+    /// What memory cost its server.
+    pub memory: MemoryRates,
+    /// Something of it was sampled second by second.
+    pub has_seconds: bool,
+    /// What was sampled, where a page draws it.
     pub series: Series,
-    /// `None` without histograms.
+    /// Where a page shows it; `None` without histograms.
     pub latency: Option<Latency>,
 }
 
@@ -158,16 +162,20 @@ pub struct SettingRow {
     pub differs: bool,
 }
 
-/// What was sampled second by second.
-#[derive(Clone, Debug, Default)]
-pub struct Series {
-    pub intervals: Vec<Interval>,
-    pub host: Vec<HostSample>,
-    pub server: Vec<ServerSample>,
-    pub status: Vec<StatusSample>,
-    /// Of network lanes only.
-    pub storage: Vec<StorageSample>,
-    pub collectors: Vec<CollectorSample>,
+/// What too little memory costs, as rates over the measured window of a trial; `None` for what was not sampled.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MemoryRates {
+    /// The memory of the server's control group has a limit.
+    pub is_limited: bool,
+    /// The server's faults that had to wait for a device, per second.
+    pub major_faults: Option<f64>,
+    /// Of the whole host, MiB per second.
+    pub swapped_in: Option<f64>,
+    pub swapped_out: Option<f64>,
+    /// Pages of the server's control group, its page cache included, per second.
+    pub refaults: Option<f64>,
+    /// How often the group met its limit, per second.
+    pub limit_hits: Option<f64>,
 }
 
 /// How long the measured transactions took; response times if they had due times.

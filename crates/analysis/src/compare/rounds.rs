@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use jiff::{SignedDuration, Timestamp};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
-use plimsoll_model::samples::{Interval, Phase};
+use plimsoll_model::samples::{Interval, Phase, ServerSample};
 use plimsoll_model::summary::Point;
 use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_schedule::Quantity;
@@ -69,15 +69,17 @@ fn round(directory: &Path, number: u32, trials: &[&TrialView]) -> Result<Round, 
             None => points.push((point, vec![trial])),
         }
     }
-    let ended = |trial: &&TrialView| {
-        let ns = trial.intervals.iter().map(end_ns).max().unwrap_or(0);
-        trial.facts.started.checked_add(SignedDuration::from_nanos(ns as i64)).unwrap_or(trial.facts.started)
-    };
+    let mut ended = Timestamp::default();
+    for trial in trials {
+        let ns = trial.series()?.intervals.iter().map(end_ns).max().unwrap_or(0);
+        let of_trial = trial.facts.started.checked_add(SignedDuration::from_nanos(ns as i64));
+        ended = ended.max(of_trial.unwrap_or(trial.facts.started));
+    }
     Ok(Round {
         directory: directory.to_owned(),
         number,
         started: trials.iter().map(|trial| trial.facts.started).min().unwrap_or_default(),
-        ended: trials.iter().map(ended).max().unwrap_or_default(),
+        ended,
         points: points
             .into_iter()
             .map(|(point, of_it)| Ok((point, summed(&of_it)?)))
@@ -126,8 +128,9 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, trial: &TrialView) -> Result<(), AnalysisError> {
+        let series = trial.series()?;
         let measured: Vec<&Interval> =
-            trial.intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+            series.intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
         let (Some(first), Some(last)) = (measured.first(), measured.last()) else { return Ok(()) };
         let window = first.t_ns..end_ns(last);
         for interval in &measured {
@@ -137,7 +140,7 @@ impl Sum {
             let new_orders = interval.committed.get("new_order").copied().unwrap_or(0);
             self.new_orders = self.new_orders.saturating_add(new_orders);
         }
-        if let Some((cpu_us, ended)) = server_cpu(trial, &measured, &window) {
+        if let Some((cpu_us, ended)) = server_cpu(&series.server, &measured, &window) {
             let (cpu_before, ended_before) = self.server.unwrap_or_default();
             self.server = Some((cpu_before.saturating_add(cpu_us), ended_before.saturating_add(ended)));
         }
@@ -151,9 +154,8 @@ impl Sum {
                     Some((_, "response")) => &mut *response,
                     _ => return Ok(()),
                 };
-                // What lies outside the range of our histograms was never in one of them.
-                let sum = sum.get_or_insert_with(new_histogram);
-                sum.add(&values).map_err(|error| format!("a latency histogram that is not Plimsoll's: {error}"))
+                values.add_to(sum.get_or_insert_with(new_histogram));
+                Ok(())
             },
         )?;
         Ok(())
@@ -176,10 +178,10 @@ impl Sum {
 
 /// CPU that the server used between the first and the last look at it in the measured phase, and the transactions that
 /// ended between them. It is looked at when an interval ends, so without a warm-up the first second is left out.
-fn server_cpu(trial: &TrialView, measured: &[&Interval], window: &Range<u64>) -> Option<(u64, u64)> {
-    let before = trial.server.iter().rfind(|sample| sample.t_ns <= window.start);
-    let first = before.or_else(|| trial.server.iter().find(|sample| window.contains(&sample.t_ns)))?;
-    let last = trial.server.iter().rfind(|sample| sample.t_ns > first.t_ns && sample.t_ns <= window.end)?;
+fn server_cpu(server: &[ServerSample], measured: &[&Interval], window: &Range<u64>) -> Option<(u64, u64)> {
+    let before = server.iter().rfind(|sample| sample.t_ns <= window.start);
+    let first = before.or_else(|| server.iter().find(|sample| window.contains(&sample.t_ns)))?;
+    let last = server.iter().rfind(|sample| sample.t_ns > first.t_ns && sample.t_ns <= window.end)?;
     let between = measured.iter().filter(|interval| interval.t_ns >= first.t_ns && end_ns(interval) <= last.t_ns);
     let counts = between.flat_map(|interval| [interval.transactions, interval.rollbacks]);
     let ended = counts.fold(0, u64::saturating_add);

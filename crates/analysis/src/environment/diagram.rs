@@ -9,11 +9,15 @@ use plimsoll_storage::sheet::is_remote;
 /// More boxes than these tell nothing that the table does not.
 const MOST_BOXES: usize = 6;
 
-/// Load generator, connection, server, and where its data lie.
-pub fn diagram(view: &RecordingView, lab: Option<&LabPlan>, servers: &[String], places: &[Stored]) -> Diagram {
+/// Load generator, connection, server, and where its data lie. A server whose process was sampled is on this machine.
+pub fn diagram(
+    view: &RecordingView,
+    lab: Option<&LabPlan>,
+    servers: &[String],
+    places: &[Stored],
+    is_sampled: bool,
+) -> Diagram {
     let target = target(view, lab);
-    // Samples of the server's process are taken on its own machine only.
-    let is_sampled = view.trials.iter().any(|trial| !trial.server.is_empty());
     let storage = if target.is_some() { Vec::new() } else { places.iter().take(MOST_BOXES).map(stored).collect() };
     Diagram {
         client: client(view, lab),

@@ -4,7 +4,7 @@ use super::FuzzTarget;
 use crate::change;
 use crate::corpus::{self, CorpusEntry};
 use anyhow::Context;
-
+use plimsoll_analysis::AnalysisError;
 use plimsoll_load::seed::Rng;
 use plimsoll_record::read;
 use plimsoll_render::{Format, render};
@@ -103,12 +103,14 @@ impl FuzzTarget for Recordings {
 
 /// Reads a recording and reports it; true if there was something to report.
 fn shown(recording: &Path) -> Result<bool, String> {
-    let view = match read::open(recording) {
-        Ok(view) => view,
-        Err(error) if error.path().is_some_and(|path| path.starts_with(recording)) => return Ok(false),
-        Err(error) => return Err(format!("refused by the name of no file of it: {error}")),
+    let read = read::open(recording).map_err(AnalysisError::from);
+    let recorded = match read.and_then(|view| plimsoll_analysis::recorded(&view, "now", |_| Vec::new())) {
+        Ok(recorded) => recorded,
+        Err(AnalysisError::Record(error)) if error.path().is_none_or(|path| !path.starts_with(recording)) => {
+            return Err(format!("refused by the name of no file of it: {error}"));
+        }
+        Err(_) => return Ok(false),
     };
-    let Ok(recorded) = plimsoll_analysis::recorded(&view, "now", |_| Vec::new()) else { return Ok(false) };
     let document = plimsoll_report::document(&recorded);
     for format in FORMATS {
         // One that has nothing to draw has no figure.

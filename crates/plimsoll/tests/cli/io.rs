@@ -153,8 +153,9 @@ fn recording_is_whole(bench: &Bench, summary: &Value) {
     assert_eq!(view.trials.len(), probes(summary).len());
     assert!(view.io.is_some() && view.summary.is_none());
     for trial in &view.trials {
-        assert!(!trial.intervals.is_empty() && !trial.host.is_empty(), "{:?}", trial.facts);
-        assert_eq!(trial.device.is_empty(), summary["device"]["name"].is_null(), "{:?}", trial.facts);
+        let series = trial.series().expect("series");
+        assert!(!series.intervals.is_empty() && !series.host.is_empty(), "{:?}", trial.facts);
+        assert_eq!(series.device.is_empty(), summary["device"]["name"].is_null(), "{:?}", trial.facts);
         assert!(!trial.latency(0..u64::MAX).expect("histograms").is_empty(), "{:?}", trial.facts);
     }
 }

@@ -24,3 +24,4 @@ pub mod tuned;
 pub use answer::{answer, whole};
 pub use document::{document, with_latency};
 pub use terminal::terminal;
+pub use trials::with_series;

@@ -29,9 +29,16 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
     Some(Section::of("timeline", "Timeline", blocks)?.found(found))
 }
 
+/// The places of the trials that the page draws second by second: the series of others need not be read.
+pub fn with_series(recorded: &Recorded) -> Vec<usize> {
+    let (drawn, _) = drawn(recorded);
+    let is_drawn = |trial: &Trial| drawn.iter().any(|one| std::ptr::eq(*one, trial));
+    (0..recorded.trials.len()).filter(|place| is_drawn(&recorded.trials[*place])).collect()
+}
+
 /// All trials, or the first of each variant and load point, or as many of those as have room.
 fn drawn(recorded: &Recorded) -> (Vec<&Trial>, String) {
-    let all: Vec<&Trial> = recorded.trials.iter().filter(|trial| !trial.series.intervals.is_empty()).collect();
+    let all: Vec<&Trial> = recorded.trials.iter().filter(|trial| trial.has_seconds).collect();
     if all.len() <= MOST_DRAWN {
         return (all, CAPTION.to_owned());
     }

@@ -2,43 +2,26 @@
 
 use crate::document::{Block, Section};
 use crate::interval::Measured;
-use crate::subject::{Series, Trial};
+use crate::subject::{MemoryRates, Trial};
 use crate::table::{Column, Table};
 use plimsoll_model::number::{NOTHING, short};
-use plimsoll_model::samples::{HostSample, Interval, MemorySample, Phase, ServerSample};
+use plimsoll_model::samples::{HostSample, Interval, MemorySample, Phase, Series, ServerSample};
 
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// Rates over the measured window of a trial; `None` for what was not sampled.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Rates {
-    /// The server's faults that had to wait for a device, per second.
-    major_faults: Option<f64>,
-    /// Of the whole host, MiB per second.
-    swapped_in: Option<f64>,
-    swapped_out: Option<f64>,
-    /// Pages of the server's control group, its page cache included, per second.
-    refaults: Option<f64>,
-    /// How often the group met its limit, per second.
-    limit_hits: Option<f64>,
-}
-
 /// Means over the trials of each group; `None` if no server's memory was limited and nothing was swapped.
 pub fn section(groups: &[(String, Vec<&Trial>)]) -> Option<Section> {
-    let limited = |trial: &&Trial| trial.series.server.iter().any(|sample| limit(sample).is_some());
-    let swapped = |trial: &&Trial| {
-        let rates = rates(&trial.series);
-        rates.swapped_in.or(rates.swapped_out).is_some_and(|rate| rate > 0.0)
+    let is_shown = |rates: &MemoryRates| {
+        rates.is_limited || rates.swapped_in.or(rates.swapped_out).is_some_and(|rate| rate > 0.0)
     };
-    if !groups.iter().flat_map(|(_, trials)| trials).any(|trial| limited(trial) || swapped(trial)) {
+    if !groups.iter().flat_map(|(_, trials)| trials).any(|trial| is_shown(&trial.memory)) {
         return None;
     }
-    let all: Vec<Vec<Rates>> =
-        groups.iter().map(|(_, trials)| trials.iter().map(|trial| rates(&trial.series)).collect()).collect();
-    let column = |name: &str, unit: &str, of: fn(&Rates) -> Option<f64>| {
-        let values: Vec<Measured> = all
+    let column = |name: &str, unit: &str, of: fn(&MemoryRates) -> Option<f64>| {
+        let values: Vec<Measured> = groups
             .iter()
-            .map(|trials| Measured { value: mean(trials.iter().filter_map(of)), ..Measured::default() })
+            .map(|(_, trials)| mean(trials.iter().filter_map(|trial| of(&trial.memory))))
+            .map(|value| Measured { value, ..Measured::default() })
             .collect();
         let cells = values.iter().map(|of| of.value.map_or(NOTHING.to_owned(), short)).collect();
         Column { of: values, ..Column::numbers(name, unit, cells) }
@@ -57,18 +40,17 @@ pub fn section(groups: &[(String, Vec<&Trial>)]) -> Option<Section> {
     Section::of("memory", "Memory", vec![Block::table("memory", table, [remark.to_owned()])])
 }
 
-fn limit(sample: &ServerSample) -> Option<u64> {
-    sample.group.and_then(|group| group.memory_limit_bytes)
-}
-
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let known: Vec<f64> = values.collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
-fn rates(series: &Series) -> Rates {
+/// What memory cost the server of a trial.
+pub fn memory_rates(series: &Series) -> MemoryRates {
+    let has_limit = |sample: &ServerSample| sample.group.is_some_and(|group| group.memory_limit_bytes.is_some());
+    let is_limited = series.server.iter().any(has_limit);
     let measured = || series.intervals.iter().filter(|interval| interval.phase == Phase::Measure);
-    let Some(first) = measured().next() else { return Rates::default() };
+    let Some(first) = measured().next() else { return MemoryRates { is_limited, ..MemoryRates::default() } };
     let end = measured().map(end_ns).max().unwrap_or(first.t_ns);
     let within = |t_ns: u64| (first.t_ns..=end).contains(&t_ns);
     let server: Vec<&ServerSample> = series.server.iter().filter(|sample| within(sample.t_ns)).collect();
@@ -81,7 +63,8 @@ fn rates(series: &Series) -> Rates {
         (seconds > 0.0 && !bytes.is_empty())
             .then(|| bytes.iter().map(|bytes| *bytes as f64).sum::<f64>() / seconds / MIB)
     };
-    Rates {
+    MemoryRates {
+        is_limited,
         major_faults: counted(&server, |sample| sample.major_faults),
         swapped_in: swapped(|memory| memory.swapped_in_bytes),
         swapped_out: swapped(|memory| memory.swapped_out_bytes),
@@ -122,7 +105,7 @@ mod tests {
         ];
         let host = vec![host(1, 90), host(2, 3), host(3, 1), host(4, 50)];
         let series = Series { intervals, host, ..Series::default() };
-        assert_eq!(rates(&series).swapped_in, Some(2.0));
+        assert_eq!(memory_rates(&series).swapped_in, Some(2.0));
     }
 
     #[test]

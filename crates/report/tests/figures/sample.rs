@@ -5,7 +5,7 @@ use plimsoll_model::LoadPoint;
 use plimsoll_model::diagnosis::Cost;
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_model::published::Printed;
-use plimsoll_model::samples::{CollectorSample, DeviceSample, HostSample, Interval, Phase, StatusSample};
+use plimsoll_model::samples::{CollectorSample, DeviceSample, HostSample, Interval, Phase, Series, StatusSample};
 use plimsoll_model::summary::{HostShares, LatencyMs};
 use plimsoll_report::document::Figure;
 use plimsoll_report::figure::bars::{self, Bars};
@@ -14,7 +14,7 @@ use plimsoll_report::figure::delta::{self, Deltas};
 use plimsoll_report::figure::staircase::{self, Staircase, StaircaseStep};
 use plimsoll_report::figure::{beside, costs, cpu_split, diagram, latency, seconds};
 use plimsoll_report::interval::Measured;
-use plimsoll_report::subject::{Diagram, Latency, Published, Series, Trial};
+use plimsoll_report::subject::{Diagram, Latency, Published, Trial};
 
 /// What a server or a plan may call itself.
 pub const HOSTILE: &str = "</text></svg></script><b onclick='x'>&\"\u{1b}[31m\u{202e}\u{7}\n\u{2028}";
@@ -239,6 +239,8 @@ fn empty() -> Trial {
         verifications: Vec::new(),
         settings: Vec::new(),
         durability: Default::default(),
+        memory: Default::default(),
+        has_seconds: false,
         series: Series::default(),
         latency: None,
     }

@@ -19,7 +19,7 @@ const MIB: f64 = 1_048_576.0;
 pub fn export(listing: &Listing, recording: &str, output: &Path, anonymise: bool) -> anyhow::Result<u8> {
     let directory = find::only(listing, recording).map_err(LabError::from)?;
     let scrubber = match anonymise {
-        true => Some(Scrubber::of(&read::open(&directory).map_err(LabError::from)?)),
+        true => Some(read::open(&directory).and_then(|view| Scrubber::of(&view)).map_err(LabError::from)?),
         false => None,
     };
     let file = File::create_new(output).map_err(|error| {

@@ -5,11 +5,11 @@ pub mod order_entry;
 
 use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Candidate, Cost, Diagnosis, Evidence};
 use plimsoll_model::lab::TrialStatus;
-use plimsoll_model::samples::{HostSample, Interval, Phase};
+use plimsoll_model::samples::{HostSample, Interval, Phase, Series};
 use plimsoll_model::summary::*;
 use plimsoll_model::{Caveat, Flavour, LoadPoint, Metric};
 use plimsoll_render::{Format, render};
-use plimsoll_report::subject::{Diagram, Environment, Recorded, Series, Trial};
+use plimsoll_report::subject::{Diagram, Environment, Recorded, Trial};
 use plimsoll_report::terminal::TextLook;
 use plimsoll_report::{SettingRow, document, terminal};
 use std::collections::BTreeMap;
@@ -281,6 +281,8 @@ fn trial(load: &(usize, f64, f64, f64, f64)) -> Trial {
         verifications: Vec::new(),
         settings: settings(),
         durability: Default::default(),
+        memory: Default::default(),
+        has_seconds: true,
         series: series(connections, rate, busy),
         latency: None,
     }
