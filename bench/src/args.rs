@@ -131,6 +131,7 @@ pub enum BenchSuite {
     Live,
     Ledger,
     Fleet,
+    Pages,
     TpccLoad,
     TpccSysbench,
     TpccGo,
@@ -141,7 +142,7 @@ pub enum BenchSuite {
 }
 
 impl BenchSuite {
-    pub const ALL: [BenchSuite; 22] = [
+    pub const ALL: [BenchSuite; 23] = [
         BenchSuite::PointSelect,
         BenchSuite::ReadWrite,
         BenchSuite::Connections,
@@ -157,6 +158,7 @@ impl BenchSuite {
         BenchSuite::Live,
         BenchSuite::Ledger,
         BenchSuite::Fleet,
+        BenchSuite::Pages,
         BenchSuite::TpccLoad,
         BenchSuite::TpccSysbench,
         BenchSuite::TpccGo,
@@ -181,6 +183,7 @@ impl BenchSuite {
             BenchSuite::Live => "live",
             BenchSuite::Ledger => "ledger",
             BenchSuite::Fleet => "fleet",
+            BenchSuite::Pages => "pages",
             BenchSuite::Packaged => "packaged",
             BenchSuite::Sysbench => "sysbench",
             BenchSuite::TpccLoad => "tpcc-load",
@@ -207,6 +210,7 @@ impl BenchSuite {
             | BenchSuite::Live
             | BenchSuite::Ledger
             | BenchSuite::Fleet
+            | BenchSuite::Pages
             | BenchSuite::Restore
             | BenchSuite::Packaged
             | BenchSuite::Sysbench

@@ -11,6 +11,7 @@ mod ledger;
 mod live;
 mod load;
 mod packaged;
+mod pages;
 mod point_select;
 mod read_write;
 mod restore;
@@ -161,6 +162,7 @@ pub fn run(suite: BenchSuite, arena: &Arena, extent: &BenchExtent) -> anyhow::Re
         BenchSuite::Live => live::compare(arena, extent),
         BenchSuite::Ledger => ledger::compare(arena, extent),
         BenchSuite::Fleet => fleet::compare(arena, extent),
+        BenchSuite::Pages => pages::compare(arena, extent),
         BenchSuite::Restore => restore::compare(arena, extent),
         BenchSuite::Packaged => packaged::compare(arena, extent),
         BenchSuite::Sysbench => drop_in::compare(arena, extent),
@@ -192,6 +194,7 @@ pub fn expected_seconds(suite: BenchSuite, args: &Args) -> u64 {
         BenchSuite::Live => live::expected_seconds(pairs, seconds),
         BenchSuite::Ledger => ledger::expected_seconds(pairs, seconds),
         BenchSuite::Fleet => fleet::expected_seconds(pairs, seconds),
+        BenchSuite::Pages => pages::expected_seconds(args.pairs),
         BenchSuite::Restore => restore::expected_seconds(args.pairs),
         BenchSuite::Packaged => (pairs + 1) * 2 * seconds,
         BenchSuite::Sysbench => drop_in::expected_seconds(args.pairs, seconds),

@@ -10,6 +10,7 @@ pub mod go_tpc;
 pub mod ledger;
 pub mod local_data;
 pub mod plimsoll;
+pub mod recordings;
 pub mod sysbench;
 pub mod sysbench_fileio;
 pub mod sysbench_tpcc;

@@ -16,12 +16,7 @@ use std::path::Path;
 const GIB: f64 = (1u64 << 30) as f64;
 
 /// What is recorded of where it was measured. A fact that nobody wrote down is left out.
-pub fn environment(
-    view: &RecordingView,
-    lab: Option<&LabPlan>,
-    subject: &Subject,
-    trials: &[Trial],
-) -> Environment {
+pub fn environment(view: &RecordingView, lab: Option<&LabPlan>, subject: &Subject, trials: &[Trial]) -> Environment {
     let host = &view.manifest.host;
     let places = places(view, host);
     let servers = servers(view, subject);

@@ -11,8 +11,8 @@ use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, Targ
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::knowledge::durability::durability;
 use plimsoll_plan::plan::{ENDLESS, Measure};
-use plimsoll_record::{RecordError, Status};
 use plimsoll_record::read::{RecordingView, TrialView};
+use plimsoll_record::{RecordError, Status};
 use plimsoll_report::subject::{Subject, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,11 +85,7 @@ pub fn carried<'a>(
 
 /// The load points of a recording: those that the summary has are its first. Of what was measured again, the summary has
 /// what counts; where there is no summary, the last does.
-fn points(
-    view: &RecordingView,
-    plan: &RunPlan,
-    missing: &mut Vec<String>,
-) -> Result<Vec<RecordedPoint>, RecordError> {
+fn points(view: &RecordingView, plan: &RunPlan, missing: &mut Vec<String>) -> Result<Vec<RecordedPoint>, RecordError> {
     let summed = view.summary.as_ref().map_or(&[][..], |summary| &summary.points);
     let by_index = |index: u32| view.trials.iter().position(|trial| trial.facts.index == index);
     let of_summary = summed.iter().enumerate().filter_map(|(place, point)| {

@@ -56,7 +56,8 @@ impl<'p> BinCounts<'p> {
         }
         let bins = Bins::of(number(16, 24), number(24, 32), number(12, 16))?;
         let length = usize::try_from(number(4, 8)).ok();
-        let encoded = length.and_then(|length| counts.get(..length)).ok_or("a histogram that is shorter than it says")?;
+        let encoded =
+            length.and_then(|length| counts.get(..length)).ok_or("a histogram that is shorter than it says")?;
         let (mut rest, mut place) = (encoded, 0u64);
         while !rest.is_empty() {
             let number = varint(&mut rest).ok_or("a histogram that ends in a count")?;
@@ -231,7 +232,8 @@ mod tests {
     #[test]
     fn bins_are_told_as_the_library_tells_them() {
         let mut random = crate::seed::Rng::new(7, 1, 1);
-        for (lowest, highest, digits) in [(1, HIGHEST_NS, 3), (1_000, HIGHEST_NS, 3), (77, 9_999, 0), (3, 1 << 30, 2), (9, 40, 1)]
+        for (lowest, highest, digits) in
+            [(1, HIGHEST_NS, 3), (1_000, HIGHEST_NS, 3), (77, 9_999, 0), (3, 1 << 30, 2), (9, 40, 1)]
         {
             let values: Vec<u64> = (0..400).map(|_| random.between(lowest, highest)).collect();
             let near = (0..300).map(|at| (lowest + at).min(highest));

@@ -10,12 +10,12 @@ use plimsoll_model::lab::{
     Tried, VariantComparison,
 };
 use plimsoll_model::published::{Printed, PublishedKind};
+use plimsoll_model::samples::Series;
 use plimsoll_model::summary::{LatencyMs, Point};
 use plimsoll_model::{Caveat, Estimate};
 use plimsoll_render::{Format, render};
 use plimsoll_report::document::Figure;
 use plimsoll_report::lab::{answer, terminal};
-use plimsoll_model::samples::Series;
 use plimsoll_report::subject::{Environment, MeasuredAt, Published, Recorded, SettingRow, Subject, Trial};
 use plimsoll_report::terminal::TextLook;
 use std::collections::BTreeSet;

@@ -11,9 +11,8 @@ const MIB: f64 = (1u64 << 20) as f64;
 
 /// Means over the trials of each group; `None` if no server's memory was limited and nothing was swapped.
 pub fn section(groups: &[(String, Vec<&Trial>)]) -> Option<Section> {
-    let is_shown = |rates: &MemoryRates| {
-        rates.is_limited || rates.swapped_in.or(rates.swapped_out).is_some_and(|rate| rate > 0.0)
-    };
+    let is_shown =
+        |rates: &MemoryRates| rates.is_limited || rates.swapped_in.or(rates.swapped_out).is_some_and(|rate| rate > 0.0);
     if !groups.iter().flat_map(|(_, trials)| trials).any(|trial| is_shown(&trial.memory)) {
         return None;
     }
