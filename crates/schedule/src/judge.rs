@@ -4,16 +4,16 @@ use plimsoll_model::summary::{LatencyMs, Point};
 use plimsoll_plan::lab::Objective;
 use plimsoll_stats::search::SearchOutcome;
 
-/// The objective's percentile over all arrivals of a trial, milliseconds: straight lines between the recorded
+/// What a share of all arrivals of a trial, 0 to 1, did not exceed, milliseconds: straight lines between the recorded
 /// percentiles. `None` if so many arrivals were not answered that there is none.
 ///
 /// A dropped arrival has no response time, and a failed transaction has one that means nothing; both count as answered
 /// later than anything else. One dropped arrival does not miss an objective by itself: those that wait when the window
 /// ends are dropped, too, and with Poisson arrivals some wait at any load.
-pub fn reached_ms(point: &Point, objective: &Objective) -> Option<f64> {
+pub fn reached_ms(point: &Point, quantile: f64) -> Option<f64> {
     let late = point.counts.dropped.saturating_add(point.counts.failed) as f64;
     let ended = point.transactions.saturating_add(point.rollbacks) as f64;
-    let share = objective.quantile * (ended + late) / ended;
+    let share = quantile * (ended + late) / ended;
     // A closed loop has no due times.
     let responses = point.response_ms.or(point.load.rate.is_none().then_some(point.latency_ms));
     let responses = responses.filter(|_| point.transactions > 0)?;
@@ -22,7 +22,7 @@ pub fn reached_ms(point: &Point, objective: &Objective) -> Option<f64> {
 
 /// Whether a trial met the objective, as in [`plimsoll_stats::search::SearchObjective::judge`].
 pub fn judge(point: &Point, objective: &Objective) -> SearchOutcome {
-    let kept = reached_ms(point, objective).is_some_and(|ms| ms <= objective.limit_ms);
+    let kept = reached_ms(point, objective.quantile).is_some_and(|ms| ms <= objective.limit_ms);
     if kept { SearchOutcome::Kept } else { SearchOutcome::Missed }
 }
 

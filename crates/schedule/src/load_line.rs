@@ -208,7 +208,7 @@ impl Line {
             rate,
             kept: outcome == SearchOutcome::Kept,
             confirmation,
-            measured_ms: reached_ms(point, &self.objective),
+            measured_ms: reached_ms(point, self.objective.quantile),
             disturbed: point.is_disturbed(),
         });
     }

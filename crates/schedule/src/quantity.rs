@@ -1,9 +1,11 @@
 //! What a trial is judged by.
 
+use crate::judge::reached_ms;
 use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
+use plimsoll_model::summary::Point;
 use plimsoll_stats::comparison::paired;
 
 /// One number of a trial.
@@ -20,7 +22,7 @@ impl Quantity {
     pub fn value(self, outcome: &TrialOutcome) -> Option<f64> {
         let point = outcome.point.as_ref().filter(|_| outcome.status == TrialStatus::Done)?;
         let value = match self {
-            Quantity::Of(metric) => metric.value(point),
+            Quantity::Of(metric) => measured(metric, point),
             Quantity::Answered => {
                 let counts = &point.counts;
                 let lost = counts.failed.saturating_add(counts.dropped);
@@ -46,6 +48,17 @@ impl Quantity {
             _ => 0.01,
         }
     }
+}
+
+/// As [`Metric::value`], but at a set rate a percentile is one of all arrivals: a server that stands still must not gain by
+/// those that it never answered.
+fn measured(metric: Metric, point: &Point) -> Option<f64> {
+    let quantile = match metric {
+        Metric::Time(statistic) if point.load.rate.is_some() => statistic.quantile(),
+        _ => None,
+    };
+    let is_answered = point.counts.dropped == 0 && point.counts.failed == 0;
+    quantile.filter(|_| !is_answered).map_or_else(|| metric.value(point), |quantile| reached_ms(point, quantile))
 }
 
 /// The metric that decides. At set rates, throughput is what was offered, so there it is the 99th percentile; if every
@@ -75,4 +88,34 @@ pub fn over_rounds(values: &[f64]) -> Option<Estimate> {
         missing: ratio.missing.map(|_| format!("{} {rounds} cannot have an interval; 3 can", values.len())),
         ..ratio
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::summary::{Counts, LatencyMs};
+
+    #[test]
+    fn arrivals_that_were_not_answered_count_as_later_than_all_others() {
+        let response_ms = LatencyMs { p99: Some(20.0), p999: Some(29.0), max: Some(40.0), ..LatencyMs::default() };
+        let of = |dropped, rate| {
+            let counts = Counts { offered: 10_000 + dropped, dropped, ..Counts::default() };
+            let load = LoadPoint { connections: 8, rate };
+            let latency_ms = response_ms;
+            let point = Point {
+                load,
+                transactions: 10_000,
+                response_ms: Some(response_ms),
+                latency_ms,
+                counts,
+                ..Point::default()
+            };
+            let outcome = TrialOutcome { point: Some(point), ..TrialOutcome::new(TrialStatus::Done) };
+            Quantity::Of(Metric::P99).value(&outcome)
+        };
+        assert_eq!(of(0, Some(1e3)), Some(20.0));
+        assert!(of(20, Some(1e3)).is_some_and(|ms| (21.9..22.1).contains(&ms)), "{:?}", of(20, Some(1e3)));
+        assert_eq!(of(5_000, Some(1e3)), None, "a third was never answered");
+        assert_eq!(of(5_000, None), Some(20.0), "a closed loop has no arrivals");
+    }
 }

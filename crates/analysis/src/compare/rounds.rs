@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+const P99: f64 = 0.99;
+const MS_PER_NS: f64 = 1e-6;
+
 #[derive(Clone, Debug)]
 pub struct Round {
     /// The recording's.
@@ -122,6 +125,8 @@ struct Sum {
     new_orders: u64,
     service: Option<Histogram<u64>>,
     response: Option<Histogram<u64>>,
+    /// Arrivals at a set rate that were not answered.
+    unanswered: u64,
     /// CPU of the server, microseconds, and the transactions that ended meanwhile.
     server: Option<(u64, u64)>,
 }
@@ -139,6 +144,8 @@ impl Sum {
             self.transactions = self.transactions.saturating_add(interval.transactions);
             let new_orders = interval.committed.get("new_order").copied().unwrap_or(0);
             self.new_orders = self.new_orders.saturating_add(new_orders);
+            let counts = interval.counts;
+            self.unanswered = self.unanswered.saturating_add(counts.dropped).saturating_add(counts.failed);
         }
         if let Some((cpu_us, ended)) = server_cpu(&series.server, &measured, &window) {
             let (cpu_before, ended_before) = self.server.unwrap_or_default();
@@ -168,11 +175,25 @@ impl Sum {
             0 => (Metric::TransactionsPerSecond, per_second(self.transactions)),
             new_orders => (Metric::Nopm, 60.0 * per_second(new_orders)),
         };
-        let latencies = self.response.as_ref().or(self.service.as_ref());
-        let p99 = latencies.and_then(|values| Some((Metric::P99, latency_ms(values).p99?)));
+        let p99 = match (&self.response, &self.service) {
+            (Some(responses), _) => p99_of_arrivals(responses, self.unanswered),
+            (None, service) => service.as_ref().and_then(|values| latency_ms(values).p99),
+        };
+        let p99 = p99.map(|ms| (Metric::P99, ms));
         let cpu = self.server.map(|(cpu_us, ended)| (Metric::ServerCpuUsPerTransaction, cpu_us as f64 / ended as f64));
         let all = [Some(throughput), p99, cpu].into_iter().flatten();
         all.filter(|(_, value)| *value > 0.0 && value.is_finite()).collect()
+    }
+}
+
+/// What 99 % of all arrivals did not exceed, milliseconds, where those that were not answered are later than any other;
+/// none if they are more than the rest.
+fn p99_of_arrivals(responses: &Histogram<u64>, unanswered: u64) -> Option<f64> {
+    let answered = responses.len() as f64;
+    let share = P99 * (answered + unanswered as f64) / answered;
+    match unanswered {
+        0 => latency_ms(responses).p99,
+        _ => (share <= 1.0).then(|| responses.value_at_quantile(share) as f64 * MS_PER_NS),
     }
 }
 
