@@ -3,15 +3,20 @@
 
 use crate::lines::{read_json, read_json_lines};
 use crate::memory::Allowance;
-use crate::trial::{
-    AGENTS_SCHEMA, COLLECTORS_SCHEMA, DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, STATUS_SCHEMA,
-    STORAGE_SCHEMA,
-};
 use crate::{RecordError, Result, file};
 use plimsoll_model::samples::Series;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
+
+pub(crate) const INTERVALS_SCHEMA: &str = "plimsoll.intervals";
+pub(crate) const HOST_SCHEMA: &str = "plimsoll.host";
+pub(crate) const SERVER_SCHEMA: &str = "plimsoll.server";
+pub(crate) const DEVICE_SCHEMA: &str = "plimsoll.device";
+pub(crate) const STATUS_SCHEMA: &str = "plimsoll.status";
+pub(crate) const STORAGE_SCHEMA: &str = "plimsoll.storage";
+pub(crate) const AGENTS_SCHEMA: &str = "plimsoll.agents";
+pub(crate) const COLLECTORS_SCHEMA: &str = "plimsoll.collectors";
 
 /// All series that a trial may have.
 const SERIES: [&str; 9] = [

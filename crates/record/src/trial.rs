@@ -5,7 +5,10 @@ use crate::directory::{attach, make_private};
 use crate::latency::LatencyLog;
 use crate::lines::{LineFile, replace_file, replace_json};
 use crate::manifest::{SCHEMA_VERSION, file_name};
-use crate::series;
+use crate::series::{
+    self, AGENTS_SCHEMA, COLLECTORS_SCHEMA, DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, STATUS_SCHEMA,
+    STORAGE_SCHEMA,
+};
 use crate::settings::{RecordedSetting, option_file_without_secrets, without_secrets};
 use crate::surroundings::Surroundings;
 use hdrhistogram::Histogram;
@@ -20,15 +23,6 @@ use plimsoll_plan::lab::TrialPlan;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-pub(crate) const INTERVALS_SCHEMA: &str = "plimsoll.intervals";
-pub(crate) const HOST_SCHEMA: &str = "plimsoll.host";
-pub(crate) const SERVER_SCHEMA: &str = "plimsoll.server";
-pub(crate) const DEVICE_SCHEMA: &str = "plimsoll.device";
-pub(crate) const STATUS_SCHEMA: &str = "plimsoll.status";
-pub(crate) const STORAGE_SCHEMA: &str = "plimsoll.storage";
-pub(crate) const AGENTS_SCHEMA: &str = "plimsoll.agents";
-pub(crate) const COLLECTORS_SCHEMA: &str = "plimsoll.collectors";
 
 /// `trial.json`: which trial of the plan this is, and when it began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
