@@ -18,8 +18,7 @@ use crate::items::{Declared, short};
 use crate::tree::File;
 
 /// How the names of files end that a document may name.
-const ENDINGS: &[&str] =
-    &[".rs", ".md", ".toml", ".json", ".txt", ".css", ".ts", ".mjs", ".yml", ".service", ".sh"];
+const ENDINGS: &[&str] = &[".rs", ".md", ".toml", ".json", ".txt", ".css", ".ts", ".mjs", ".yml", ".service", ".sh"];
 
 /// All that a document can name.
 pub struct Known {
@@ -62,8 +61,8 @@ impl Known {
     fn has_target(&self, document: &str, target: &str) -> bool {
         let (file, section) = target.split_once('#').map_or((target, None), |(file, section)| (file, Some(section)));
         let path = if file.is_empty() { document.to_owned() } else { resolved(document, file) };
-        let has_section = |section: &str| !path.ends_with(".md") || self.sections.contains(&format!("{path}#{section}"));
-        self.paths.contains(&path) && section.is_none_or(has_section)
+        let has = |section: &str| !path.ends_with(".md") || self.sections.contains(&format!("{path}#{section}"));
+        self.paths.contains(&path) && section.is_none_or(has)
     }
 
     fn has_path(&self, path: &str) -> bool {
