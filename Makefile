@@ -107,7 +107,7 @@ msrv: ## that all of it builds with the oldest Rust which Cargo.toml promises
 	@scripts/install-packages $(BUILD_PACKAGES)
 	@exec scripts/msrv
 
-deny: ## what is depended on: known holes, licences, sources
+deny: ## what is depended on: known vulnerabilities, licences, sources
 	@exec scripts/deny
 
 # Each recipe is one shell, so that what it exports holds to its end.

@@ -135,6 +135,29 @@ test("arrow keys move the cursor", async () => {
   assert.equal(await reading(), first);
 });
 
+test("keys lead to the ends and zoom, and what is under the cursor is read out", async () => {
+  const page = await drawn();
+  const chart = "div.chart";
+  const reading = () => page.$eval(`${chart} .reading`, (shown) => shown.textContent);
+  const live = () => page.$eval(`${chart} .reading`, (shown) => shown.getAttribute("aria-live"));
+  const whole = await canvases(page, chart);
+  assert.equal(await live(), "off");
+  await page.focus(chart);
+  await page.keyboard.press("End");
+  const last = await reading();
+  await page.keyboard.press("Home");
+  assert.notEqual(await reading(), last);
+  assert.equal(await live(), "polite");
+  await page.keyboard.press("+");
+  await redrawn(page, chart, whole);
+  // More than is there is not shown.
+  for (const key of ["-", "-", "-"]) {
+    await page.keyboard.press(key);
+  }
+  await redrawn(page, chart, whole, { same: true });
+  assert.ok(await page.$eval(`${chart} .reset`, (button) => button.disabled), "nothing is zoomed");
+});
+
 test("buttons hide lines and show them again, by pointer and by key", async () => {
   const page = await drawn();
   const toggle = "button[aria-pressed]";

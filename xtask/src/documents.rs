@@ -1,7 +1,9 @@
 //! Every path and item that a document names exists.
 //!
-//! Of a Markdown file this looks at its links and, outside its blocks of code, at what stands between backticks:
-//! - a **link** leads from the folder of the document to a file or folder, or to another host;
+//! Of a Markdown file this looks at its links and, outside its blocks of code, at what stands between backticks, which
+//! may go on in the next line of a paragraph:
+//! - a **link** leads from the folder of the document to a file or folder, or to another host. What follows `#` is the
+//!   title of a section there, as forges write it;
 //! - a **path** begins with a folder of the repository or the name of a crate, or ends like a folder or a file of ours. It
 //!   exists if the path of a file or folder ends with it, `crates/` and `src/` written or not. In `rule/NAME.rs`, what
 //!   stands before the word in capitals exists. The name of a file that Plimsoll writes stands in the code, quoted;
@@ -9,12 +11,14 @@
 //!
 //! What a document shows in its own blocks of code, it may also name: it tells the reader to make it.
 
+use std::collections::BTreeSet;
+
 use crate::Finding;
 use crate::items::{Declared, short};
 use crate::tree::File;
 
 /// How the names of files end that a document may name.
-const ENDINGS: &[&str] = &[".rs", ".md", ".toml", ".json", ".txt", ".css", ".ts"];
+const ENDINGS: &[&str] = &[".rs", ".md", ".toml", ".json", ".txt", ".css", ".ts", ".mjs", ".yml", ".service", ".sh"];
 
 /// All that a document can name.
 pub struct Known {
@@ -24,6 +28,8 @@ pub struct Known {
     folders: Vec<String>,
     /// Paths of items, each with `::` before it.
     items: Vec<String>,
+    /// `docs/lab.md#a-quiet-machine` for each section of a document.
+    sections: BTreeSet<String>,
     /// All Rust code, for the names of files that Plimsoll writes.
     code: String,
 }
@@ -46,7 +52,17 @@ impl Known {
         let folders = top.chain(packages.map(short)).map(str::to_owned).collect();
         let items = declared.iter().map(|declared| format!("::{}", declared.path.join("::"))).collect();
         let rust = files.iter().filter(|file| file.path.ends_with(".rs"));
-        Known { paths, folders, items, code: rust.filter_map(|file| file.text.as_deref()).collect() }
+        let code = rust.filter_map(|file| file.text.as_deref()).collect();
+        let sections = files.iter().flat_map(sections).collect();
+        Known { paths, folders, items, sections, code }
+    }
+
+    /// Whether this target of a link in the document is there.
+    fn has_target(&self, document: &str, target: &str) -> bool {
+        let (file, section) = target.split_once('#').map_or((target, None), |(file, section)| (file, Some(section)));
+        let path = if file.is_empty() { document.to_owned() } else { resolved(document, file) };
+        let has = |section: &str| !path.ends_with(".md") || self.sections.contains(&format!("{path}#{section}"));
+        self.paths.contains(&path) && section.is_none_or(has)
     }
 
     fn has_path(&self, path: &str) -> bool {
@@ -85,46 +101,110 @@ pub fn check(document: &File, known: &Known) -> Vec<Finding> {
     let Some(text) = &document.text else { return Vec::new() };
     let (prose, shown) = prose_and_code(text);
     let mut findings = Vec::new();
-    for (number, line) in prose {
-        let mut missing = |what: &str| {
+    for Paragraph { line, text } in &prose {
+        // Where in the paragraph, bytes.
+        let mut missing = |what: &str, at: usize| {
+            let number = line + text[..at].matches('\n').count();
             let place = format!("{}:{number}", document.path);
             findings.push(Finding::new(place, format!("names {what}, which does not exist")));
         };
-        for target in links(line).filter(|target| !known.paths.contains(&resolved(&document.path, target))) {
-            missing(target);
+        for (at, target) in links(text) {
+            if !known.has_target(&document.path, target) {
+                missing(target, at);
+            }
         }
-        for span in line.split('`').skip(1).step_by(2).filter(|span| !shown.contains(*span)) {
+        for (at, span) in spans(text) {
+            let span = span.split_whitespace().collect::<Vec<_>>().join(" ");
             let word = span.split(' ').next().unwrap_or_default();
             let item = span.split('(').next().unwrap_or_default();
             let is_missing_path = known.is_path(word) && !known.leads_somewhere(word);
             let is_missing_item = is_item(item) && !known.has_item(item);
-            if is_missing_path || is_missing_item {
-                missing(span);
+            if (is_missing_path || is_missing_item) && !shown.contains(&span) {
+                missing(span.as_str(), at);
             }
         }
     }
     findings
 }
 
-/// The lines outside blocks of code, counted from 1, and the text of these blocks.
-fn prose_and_code(text: &str) -> (Vec<(usize, &str)>, String) {
-    let (mut prose, mut code, mut is_code) = (Vec::new(), String::new(), false);
-    for (at, line) in text.lines().enumerate() {
-        if line.trim_start().starts_with("```") {
-            is_code = !is_code;
+/// Lines within which a code span may go on in the next one.
+struct Paragraph {
+    /// The first, counted from 1.
+    line: usize,
+    text: String,
+}
+
+/// What stands outside blocks of code, and the text of these blocks.
+fn prose_and_code(text: &str) -> (Vec<Paragraph>, String) {
+    let (mut prose, mut code, mut is_code): (Vec<Paragraph>, _, _) = (Vec::new(), String::new(), false);
+    let mut is_begun = false;
+    for (line, text) in (1..).zip(text.lines()) {
+        if text.trim_start().starts_with("```") {
+            (is_code, is_begun) = (!is_code, false);
         } else if is_code {
-            code.extend([line, "\n"]);
+            code.extend([text, "\n"]);
         } else {
-            prose.push((at + 1, line));
+            match prose.last_mut().filter(|_| is_begun && !begins_anew(text)) {
+                Some(paragraph) => paragraph.text.extend(["\n", text]),
+                None => prose.push(Paragraph { line, text: text.to_owned() }),
+            }
+            is_begun = !text.trim().is_empty() && !text.starts_with('#');
         }
     }
     (prose, code)
 }
 
-/// The targets of the links in a line that lead into the repository.
-fn links(line: &str) -> impl Iterator<Item = &str> {
-    let targets = line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
-    targets.filter(|target| !target.is_empty() && !target.contains("://"))
+/// Whether the line is no more of the paragraph before it: an empty one, a title, a row of a table, an item of a list.
+fn begins_anew(line: &str) -> bool {
+    let line = line.trim_start();
+    let after_number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = after_number.len() < line.len() && after_number.starts_with(". ");
+    line.is_empty() || is_numbered || ["#", "|", "- ", "* "].iter().any(|mark| line.starts_with(*mark))
+}
+
+/// What stands between backticks, with where that begins, bytes. A span ends with as many of them as it begins with.
+fn spans(text: &str) -> Vec<(usize, &str)> {
+    let (mut found, mut from) = (Vec::new(), 0);
+    while let Some(at) = text[from..].find('`') {
+        let opened = &text[from + at..];
+        let ticks = &opened[..opened.len() - opened.trim_start_matches('`').len()];
+        let begin = from + at + ticks.len();
+        match text[begin..].find(ticks) {
+            Some(length) => {
+                found.push((begin, &text[begin..begin + length]));
+                from = begin + length + ticks.len();
+            }
+            None => from = begin,
+        }
+    }
+    found
+}
+
+/// The targets of the links in a paragraph that lead into the repository, with where they stand, bytes:
+/// `[words](target)`, and `[word]: target` on a line of its own.
+fn links(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let beside = text.match_indices("](").map(|(at, mark)| at + mark.len());
+    let below = text.match_indices("]: ").map(|(at, mark)| at + mark.len()).filter(move |at| {
+        let line = text[..*at].rsplit('\n').next().unwrap_or_default();
+        line.starts_with('[') && line.matches(']').count() == 1
+    });
+    let ends = |c: char| c == ')' || c.is_whitespace();
+    let targets = beside.chain(below).map(move |at| (at, text[at..].split(ends).next().unwrap_or_default()));
+    targets.filter(|(_, target)| !target.is_empty() && !target.contains("://"))
+}
+
+/// The sections of a document, as links name them: `docs/lab.md#a-quiet-machine`.
+fn sections(document: &File) -> Vec<String> {
+    let text = document.text.as_deref().filter(|_| document.path.ends_with(".md")).unwrap_or_default();
+    let titles = prose_and_code(text).0.into_iter().filter(|paragraph| paragraph.text.starts_with('#'));
+    titles.map(|title| format!("{}#{}", document.path, slug(&title.text))).collect()
+}
+
+/// A title as it stands in a link, as GitHub makes it of one that has no other of its name before it.
+fn slug(title: &str) -> String {
+    let title = title.lines().next().unwrap_or_default().trim_start_matches('#').trim().to_lowercase();
+    let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
 /// Where a link of this document leads, from the root of the repository.
@@ -167,7 +247,8 @@ mod tests {
         let [module, root] = [("crates/plan/src/lab/mod.rs", code), ("crates/plan/src/lib.rs", "pub mod lab;\n")];
         let sources = [module, root].map(|(path, text)| SourceFile::parse(path, text, false).unwrap());
         let declared = items::of_package("plimsoll-plan", &sources);
-        let files = [file(module.0, code), file(root.0, root.1), file("docs/lab.md", ""), file("docs/a.png", "")];
+        let texts = [module, root, ("docs/a.md", document), ("docs/lab.md", "# Part\n"), ("docs/a.png", "")];
+        let files = texts.map(|(path, text)| file(path, text));
         let known = Known::new(&files, &declared, ["plimsoll-plan"].into_iter());
         check(&file("docs/a.md", document), &known).iter().map(ToString::to_string).collect()
     }
@@ -193,10 +274,31 @@ mod tests {
                 [format!("docs/a.md:2: names {name}, which does not exist")]
             );
         }
-        for target in ["lub.md", "../lab.md", "../docs", "lab.md#part"] {
-            let expected = usize::from(target.starts_with("lub") || target == "../lab.md");
-            assert_eq!(findings(&format!("[see]({target})")).len(), expected, "{target}");
+        for (target, expected) in [
+            ("lub.md", 1),
+            ("../lab.md", 1),
+            ("../docs", 0),
+            ("lab.md#part", 0),
+            ("lab.md#parts", 1),
+            ("#see-it-now", 0),
+            ("#see", 1),
+            ("a.png#x", 0),
+        ] {
+            for link in [format!("[see]({target})"), format!("[see]: {target}")] {
+                assert_eq!(findings(&format!("## See: it, `now`\n{link}")).len(), expected, "{link}");
+            }
         }
+    }
+
+    #[test]
+    fn a_span_may_go_on_in_the_next_line_of_its_paragraph_and_no_further() {
+        let missing = |line: usize, name: &str| vec![format!("docs/a.md:{line}: names {name}, which does not exist")];
+        assert_eq!(findings("a\nsee `docs/lib\nnow` and `LabPlan`."), missing(2, "docs/lib now"));
+        assert_eq!(findings("a `b\nc` and Plan and `Plan`, `d`"), missing(2, "Plan"));
+        assert_eq!(findings("- a ` b\n- `Plan`"), missing(2, "Plan"));
+        assert_eq!(findings("| ` | b |\n| `Plan` | |"), missing(2, "Plan"));
+        assert_eq!(findings("``a ` Plan ``, `Plan`"), missing(1, "Plan"));
+        assert!(findings("1. a `b\n   Plan c` d\n\nPlan `e").is_empty());
     }
 
     #[test]

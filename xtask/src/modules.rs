@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proc_macro2::{TokenStream, TokenTree};
+use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{ItemUse, UseTree};
+use syn::{ItemMod, ItemUse, Macro, UseTree};
 
 use crate::Finding;
 use crate::source::SourceFile;
@@ -62,14 +64,15 @@ fn note(siblings: &mut Siblings, from: &Module, to: &[String]) {
 
 /// Every path of this crate that the module names outside tests, from the root of the crate.
 fn imports(source: &SourceFile, module: &Module) -> Vec<Module> {
-    let mut paths = Paths { source, module, found: Vec::new() };
+    let mut paths = Paths { source, module: module.clone(), found: Vec::new() };
     paths.visit_file(&source.file);
     paths.found
 }
 
 struct Paths<'a> {
     source: &'a SourceFile,
-    module: &'a Module,
+    /// That of the file, or one that is written within it.
+    module: Module,
     found: Vec<Module>,
 }
 
@@ -82,7 +85,7 @@ impl Paths<'_> {
         let ups = names.iter().take_while(|name| *name == "super").count();
         let rooted = match names.first().map(String::as_str) {
             Some("crate") => names[1..].to_vec(),
-            Some("self") => [self.module, &names[1..]].concat(),
+            Some("self") => [self.module.as_slice(), &names[1..]].concat(),
             Some("super") if ups <= self.module.len() => {
                 [&self.module[..self.module.len() - ups], &names[ups..]].concat()
             }
@@ -97,7 +100,7 @@ impl Paths<'_> {
             UseTree::Name(name) => (&name.ident, None),
             UseTree::Rename(rename) => (&rename.ident, None),
             UseTree::Group(group) => return group.items.iter().for_each(|tree| self.follow(tree, before)),
-            UseTree::Glob(_) => return,
+            UseTree::Glob(glob) => return self.add(before, glob.span().start().line),
         };
         let names = [before, &[ident.to_string()]].concat();
         match rest {
@@ -105,11 +108,46 @@ impl Paths<'_> {
             None => self.add(&names, ident.span().start().line),
         }
     }
+
+    /// Finds the paths among the tokens that a macro gets, which are no syntax tree.
+    fn search(&mut self, tokens: TokenStream) {
+        let (mut names, mut line, mut colons) = (Vec::<String>::new(), 0, 0);
+        for token in tokens {
+            match token {
+                TokenTree::Punct(punct) if punct.as_char() == ':' => colons += 1,
+                TokenTree::Ident(ident) if colons == 2 => {
+                    names.push(ident.to_string());
+                    colons = 0;
+                }
+                other => {
+                    self.add(&names, line);
+                    (names, line, colons) = (Vec::new(), other.span().start().line, 0);
+                    match other {
+                        TokenTree::Ident(ident) => names.push(ident.to_string()),
+                        TokenTree::Group(group) => self.search(group.stream()),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        self.add(&names, line);
+    }
 }
 
 impl<'ast> Visit<'ast> for Paths<'_> {
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
         self.follow(&item.tree, &[]);
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast ItemMod) {
+        self.module.push(item.ident.to_string());
+        visit::visit_item_mod(self, item);
+        self.module.pop();
+    }
+
+    fn visit_macro(&mut self, called: &'ast Macro) {
+        self.search(called.tokens.clone());
+        visit::visit_macro(self, called);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -156,6 +194,9 @@ mod tests {
             ("use crate::b::B;", "use crate::a::A;"),
             ("use crate::{b::{self, B}, c};", "use super::a;"),
             ("fn f() -> super::b::B { todo!() }", "fn g() { crate::a::deeper::h() }"),
+            ("use crate::b::*;", "use super::a::{self as other, *};"),
+            ("fn f() { format!(\"{}\", crate::b::f()) }", "fn g() { vec![(1, x: super::a::A { y: 1 })]; }"),
+            ("mod inner { use super::super::b::B; }", "mod inner { fn g() { super::super::a::h() } }"),
         ] {
             let found = findings(&[("lib.rs", "mod a; mod b;"), ("a.rs", one), ("b.rs", other), ("c.rs", "")]);
             assert_eq!(found, ["x: a, b: these modules import each other in a circle"], "{one} {other}");
@@ -180,6 +221,8 @@ mod tests {
         assert!(findings(&files).is_empty(), "{:?}", findings(&files));
         let nested = [("a/mod.rs", "mod b;\nuse b::B;"), ("a/b.rs", "use super::A;\nuse crate::a::C;")];
         assert!(findings(&nested).is_empty(), "{:?}", findings(&nested));
+        let below = [("a/mod.rs", "mod inner { use super::b; }"), ("a/b.rs", ""), ("b.rs", "use crate::a;")];
+        assert!(findings(&below).is_empty(), "{:?}", findings(&below));
         let in_tests = [("a.rs", "use crate::b;"), ("b.rs", "#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}\n")];
         assert!(findings(&in_tests).is_empty(), "{:?}", findings(&in_tests));
     }

@@ -1,6 +1,6 @@
 //! What passes between crates is a type: no public item holds a JSON value, whose parts only its readers know.
 //!
-//! A document and the program write JSON for others, so theirs are no values that pass on.
+//! The program, documents and their renderings write JSON for others, so theirs are no values that pass on.
 
 use std::collections::BTreeSet;
 

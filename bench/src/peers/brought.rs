@@ -12,7 +12,8 @@ pingcap/go-tpc, in it `go build -o ~/.cache/plimsoll/peers/go-tpc ./cmd/go-tpc`;
 Percona-Lab/sysbench-tpcc as ~/.cache/plimsoll/peers/sysbench-tpcc. Other places: PLIMSOLL_BENCH_GO_TPC (the program), \
 PLIMSOLL_BENCH_SYSBENCH_TPCC (the directory with tpcc.lua). The latest mysqltuner, beside that of the \
 distribution: `git clone` of major/MySQLTuner-perl as ~/.cache/plimsoll/peers/mysqltuner, or PLIMSOLL_BENCH_MYSQLTUNER \
-(the directory with mysqltuner.pl). Optuna and SMAC3, of the Python registry: a virtual environment ~/.cache/plimsoll/peers/tuners, or PLIMSOLL_BENCH_TUNERS.";
+(the directory with mysqltuner.pl). Optuna and SMAC3, of the Python registry: \
+`scripts/bench-peers` makes the virtual environment ~/.cache/plimsoll/peers/tuners; PLIMSOLL_BENCH_TUNERS names another one.";
 
 /// A peer that may be there.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,15 +23,18 @@ pub struct Brought {
     variable: &'static str,
     /// The file below that path that is needed; the path itself if empty.
     needed: &'static str,
+    /// The file that `scripts/bench-peers` makes last below the path in the cache; none if empty.
+    mark: &'static str,
 }
 
-pub const GO_TPC: Brought = Brought { name: "go-tpc", variable: "PLIMSOLL_BENCH_GO_TPC", needed: "" };
+pub const GO_TPC: Brought = Brought { name: "go-tpc", variable: "PLIMSOLL_BENCH_GO_TPC", needed: "", mark: "" };
 pub const SYSBENCH_TPCC: Brought =
-    Brought { name: "sysbench-tpcc", variable: "PLIMSOLL_BENCH_SYSBENCH_TPCC", needed: "tpcc.lua" };
+    Brought { name: "sysbench-tpcc", variable: "PLIMSOLL_BENCH_SYSBENCH_TPCC", needed: "tpcc.lua", mark: "" };
 pub const MYSQLTUNER: Brought =
-    Brought { name: "mysqltuner", variable: "PLIMSOLL_BENCH_MYSQLTUNER", needed: "mysqltuner.pl" };
+    Brought { name: "mysqltuner", variable: "PLIMSOLL_BENCH_MYSQLTUNER", needed: "mysqltuner.pl", mark: "" };
 
-pub const TUNERS: Brought = Brought { name: "tuners", variable: "PLIMSOLL_BENCH_TUNERS", needed: "bin/python3" };
+pub const TUNERS: Brought =
+    Brought { name: "tuners", variable: "PLIMSOLL_BENCH_TUNERS", needed: "bin/python3", mark: ".whole" };
 
 impl Brought {
     /// Its path, absolute; `None` if it is not there.
@@ -50,7 +54,9 @@ impl Brought {
             return Ok(Some(std::path::absolute(path)?));
         }
         let cache = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
-        Ok(cache.map(|cache| cache.join("plimsoll/peers").join(self.name)).filter(is_there))
+        let is_whole = |path: &PathBuf| self.mark.is_empty() || path.join(self.mark).is_file();
+        let brought = cache.map(|cache| cache.join("plimsoll/peers").join(self.name));
+        Ok(brought.filter(is_there).filter(is_whole))
     }
 
     /// What is said where it is missing.
@@ -76,6 +82,11 @@ mod tests {
         assert_eq!(SYSBENCH_TPCC.find(only_home).unwrap(), None, "a directory without the scripts is none");
         fs::write(peers.join("sysbench-tpcc/tpcc.lua"), "").unwrap();
         assert!(SYSBENCH_TPCC.find(only_home).unwrap().is_some());
+        fs::create_dir_all(peers.join("tuners/bin")).unwrap();
+        fs::write(peers.join("tuners/bin/python3"), "").unwrap();
+        assert_eq!(TUNERS.find(only_home).unwrap(), None, "an interrupted run has left it");
+        fs::write(peers.join("tuners/.whole"), "").unwrap();
+        assert!(TUNERS.find(only_home).unwrap().is_some());
         let named = |path: &'static str| move |name: &str| (name == GO_TPC.variable).then(|| path.into());
         assert_eq!(GO_TPC.find(named("")).unwrap(), None, "empty is as good as not set");
         let error = GO_TPC.find(named("nowhere/go-tpc")).unwrap_err().to_string();

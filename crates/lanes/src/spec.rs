@@ -9,7 +9,7 @@ use plimsoll_plan::quantity;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is accepted, for messages and for `--help`.
+/// What is accepted, for messages; the help of `plimsoll lane` has a row for each.
 pub const MODIFIERS: &str = "\
 iops=N (reads and writes per second, each), bandwidth=SIZE (per second), options=A+B (of mount), sector=512|4096, \
 scheduler=none|mq-deadline|bfq|kyber, delay=MS (of each read and write, as in 2ms; of a network lane, of each round \

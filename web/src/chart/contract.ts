@@ -1,4 +1,4 @@
-/** Lines over a common axis, in panels below each other: `Chart` of crates/report/src/document.rs, as JSON. */
+/** Lines over a common axis, in panels below each other: `Chart` of crates/document/src/document.rs, as JSON. */
 export interface Chart {
   x: Axis;
   /** Values on the horizontal axis, ascending. */

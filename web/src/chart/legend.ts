@@ -58,12 +58,16 @@ function button(line: ChartLine, toggle: (shown: boolean) => void): HTMLElement 
   return made;
 }
 
-/** `1,740 (1,690–1,790)`; a dash if nothing was measured. */
+/** `1,740 (1,690–1,790)`, `29 (−75 to 133)`; a dash if nothing was measured. */
 function reading(line: ChartLine, place: number): string {
   const value = line.values[place] ?? null;
   const [low, high] = [line.low[place] ?? null, line.high[place] ?? null];
   if (value === null) {
     return "–";
   }
-  return low === null || high === null ? short(value) : `${short(value)} (${short(low)}–${short(high)})`;
+  if (low === null || high === null) {
+    return short(value);
+  }
+  const dash = Math.min(low, high) < 0 ? " to " : "–";
+  return `${short(value)} (${short(low)}${dash}${short(high)})`;
 }

@@ -32,6 +32,31 @@ export function whole(chart: Chart): Stretch {
   return low < high ? [low, high] : [low - 0.5, high + 0.5];
 }
 
+/** So much of the whole axis is shown at the least. */
+const CLOSEST = 1 / 1000;
+
+/**
+ * What is shown when `factor` times as much as in `stretch` is: `around` keeps its place, the middle if that is not seen.
+ * Null is everything.
+ */
+export function zoomed(chart: Chart, stretch: Stretch | null, around: number | null, factor: number): Stretch | null {
+  const isBent = isLogarithmic(chart);
+  const into = (x: number): number => (isBent ? Math.log(x) : x);
+  const back = (x: number): number => (isBent ? Math.exp(x) : x);
+  const [first, last] = whole(chart);
+  const [low, high] = stretch ?? [first, last];
+  const all = into(last) - into(first);
+  const isSeen = around !== null && low <= around && around <= high;
+  const middle = isSeen ? into(around) : (into(low) + into(high)) / 2;
+  const from = Math.max(into(first), middle + (into(low) - middle) * factor);
+  const to = Math.min(into(last), middle + (into(high) - middle) * factor);
+  if (to - from < CLOSEST * all) {
+    return stretch;
+  }
+  // What is left of rounding is nothing to see.
+  return to - from > (1 - 1e-9) * all ? null : [back(from), back(to)];
+}
+
 /** Both scales, for a plot of this height in pixels. */
 export function scales(chart: Chart, y: Axis, height: number): uPlot.Scales {
   const steps = Math.max(1, Math.floor(height / STEP));

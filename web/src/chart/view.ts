@@ -3,12 +3,13 @@ import { element } from "./element";
 import { withUnit } from "./numbers";
 import { Palette } from "./palette";
 import { Panel } from "./panel";
+import { zoomed } from "./scales";
 import { SharedAxis, type Follower } from "./shared";
 import { adoptStyle } from "./style";
 
 const HINT = matchMedia("(pointer: coarse)").matches
   ? "Tap to read the values"
-  : "Drag across to zoom; arrow keys move the cursor";
+  : "Drag across to zoom; arrow keys move the cursor, + and − zoom";
 
 /** A chart on the page: what is under the cursor, a way back from a zoom, and the panels below each other. */
 export class ChartView implements Follower {
@@ -20,6 +21,7 @@ export class ChartView implements Follower {
   private readonly reset = element("button", "reset", "Reset zoom");
   /** The index in the chart's lists that the cursor is on. */
   private place: number | null = null;
+  private stretch: Stretch | null = null;
 
   /** Inserts it after `before`, where it follows the width and the colours of the page. */
   constructor(before: Element, private readonly chart: Chart) {
@@ -37,6 +39,8 @@ export class ChartView implements Follower {
     const titles = chart.panels.map((panel) => panel.y.title).join(", ");
     this.root.setAttribute("aria-label", `${titles} by ${chart.x.title}`);
     this.root.addEventListener("keydown", (event) => this.key(event));
+    // A pointer passes many values, which nobody wants read out.
+    ["pointermove", "focusout"].forEach((name) => this.root.addEventListener(name, () => this.readOut(false)));
     this.axis.join(this);
     new ResizeObserver(() => this.resize()).observe(this.root);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
@@ -49,6 +53,7 @@ export class ChartView implements Follower {
   }
 
   show(stretch: Stretch | null): void {
+    this.stretch = stretch;
     this.reset.disabled = stretch === null;
     this.panels.forEach((panel) => panel.show(stretch));
   }
@@ -68,7 +73,7 @@ export class ChartView implements Follower {
 
   private tools(): HTMLElement {
     const tools = element("div", "tools");
-    this.reading.setAttribute("aria-live", "off");
+    this.readOut(false);
     this.reset.type = "button";
     this.reset.addEventListener("click", () => this.axis.show(null));
     tools.append(this.reading, this.reset);
@@ -83,14 +88,38 @@ export class ChartView implements Follower {
     return [unit === "" ? `${title} ${withUnit(x, unit)}` : withUnit(x, unit), phase?.name].filter(Boolean).join(", ");
   }
 
+  /** Whether a screen reader says what is under the cursor when that changes. */
+  private readOut(aloud: boolean): void {
+    this.reading.setAttribute("aria-live", aloud ? "polite" : "off");
+  }
+
   private key(event: KeyboardEvent): void {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step !== undefined) {
-      const last = this.chart.at.length - 1;
-      const place = this.place === null ? (step > 0 ? 0 : last) : Math.min(last, Math.max(0, this.place + step));
-      this.axis.point(this.chart.at[place] ?? null);
-      event.preventDefault();
+    // With these, keys are the browser's.
+    if (event.ctrlKey || event.altKey || event.metaKey) {
+      return;
     }
+    const factor = { "+": 0.5, "=": 0.5, "-": 2 }[event.key];
+    const place = this.leadsTo(event.key);
+    if (factor !== undefined) {
+      const around = this.place === null ? null : (this.chart.at[this.place] ?? null);
+      this.axis.show(zoomed(this.chart, this.stretch, around, factor));
+    } else if (place !== null) {
+      this.readOut(true);
+      this.axis.point(this.chart.at[place] ?? null);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+
+  /** The index in the chart's lists that the cursor is on after this key; null for keys that do not move it. */
+  private leadsTo(key: string): number | null {
+    const last = this.chart.at.length - 1;
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    if (step === undefined) {
+      return { Home: 0, End: last }[key] ?? null;
+    }
+    return this.place === null ? (step > 0 ? 0 : last) : Math.min(last, Math.max(0, this.place + step));
   }
 }
 

@@ -45,16 +45,22 @@ function show(parts: Parts): void {
 
 const shown = new Map<string, string>();
 
-/** Puts new contents into a part; a table that is scrolled sideways stays so, and keeps the keyboard focus. */
+/** What may have the keyboard focus. */
+const FOCUSABLE = "summary, a[href], button, .wide";
+
+/** Puts new contents into a part: what the reader has opened, scrolled sideways or focused stays so. */
 function replace(part: HTMLElement, markup: string): void {
-  const scrolled = part.querySelector(".wide")?.scrollLeft ?? 0;
-  const focused = part.querySelector(".wide") === document.activeElement;
+  const folds = new Map<string, boolean>();
+  part.querySelectorAll("details").forEach((fold) => folds.set(nameOf(fold), fold.open));
+  const scrolled = [...part.querySelectorAll(".wide")].map((wide) => wide.scrollLeft);
+  const focused = [...part.querySelectorAll(FOCUSABLE)].findIndex((one) => one === document.activeElement);
   part.innerHTML = markup;
-  const wide = part.querySelector<HTMLElement>(".wide");
-  if (wide) {
-    wide.scrollLeft = scrolled;
-    if (focused) {
-      wide.focus({ preventScroll: true });
-    }
-  }
+  part.querySelectorAll("details").forEach((fold) => (fold.open = folds.get(nameOf(fold)) ?? fold.open));
+  part.querySelectorAll(".wide").forEach((wide, number) => (wide.scrollLeft = scrolled[number] ?? 0));
+  [...part.querySelectorAll<HTMLElement>(FOCUSABLE)][focused]?.focus({ preventScroll: true });
+}
+
+/** The id of the figure or section that it folds a part of. */
+function nameOf(fold: Element): string {
+  return fold.closest("[id]")?.id ?? "";
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 pub const AGENT_HELP: &str = "\
 On each load machine:
-  plimsoll agent --fleet tls://broker:4222?key=a1.nk --name a1 --allow-target 'mysql://bench@db1:3306/*'
+  plimsoll agent --fleet 'tls://broker:4222?key=a1.nk' --name a1 --allow-target 'mysql://bench@db1:3306/*'
 It waits for loads, makes its part of each, and tells the coordinator (plimsoll run --fleet …) what comes of it. The password \
 of the database is its own affair: --defaults-file or MYSQL_PWD. Ctrl-C drains what is under way first.
 

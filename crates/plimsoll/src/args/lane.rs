@@ -32,12 +32,15 @@ Modifiers:
   error=eio               reads and writes fail while a trigger file exists (its path is printed); also error=enospc
   cache=64M               a read cache in front of the (delayed) device; writes go through it
   cache=unsafe            a device that swallows flushes
+  device=volatile         a device of Plimsoll's own, which loses at a power cut what was not flushed
   nbd=unix:/run/my.sock   your own NBD server below it, if it holds no data; also nbd=HOST:PORT
 
 Modifiers of network lanes, in addition to iops, bandwidth (of the server's disk), options, scheduler and cache=unsafe:
   fs=btrfs                the client's file system, for kinds with a device
   delay=250us             delay of each round trip; overlapping requests still overlap
   mtu=9000                the longest packet, bytes; 1500 if not given
+  tcp=nosack+nots+mem=8M  TCP settings of both ends: no selective acknowledgements, no timestamps, socket buffers of at most 8 MiB
+  device=volatile         for nfs-files: its server's disk loses at a power cut what was not flushed
   options=actimeo=30      for nfs-files: actimeo=SECONDS, rsize=BYTES, wsize=BYTES; soft, with timeo=TENTHS and retrans=N \
 (EIO after the one times the other); async (the server acknowledges what its disk does not have yet); others for the \
 server's XFS
@@ -175,4 +178,21 @@ pub struct NfsArgs {
 
 fn size(text: &str) -> Result<u64, PlanError> {
     quantity::size(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NAMES;
+    use plimsoll_lanes::spec::MODIFIERS;
+
+    #[test]
+    fn the_help_has_a_row_for_each_modifier() {
+        let words = MODIFIERS.split_whitespace().filter_map(|word| word.split_once('='));
+        let mut rows = 0;
+        for (key, _) in words {
+            assert!(NAMES.contains(&format!("\n  {key}=")), "{key}");
+            rows += 1;
+        }
+        assert!(rows >= 14, "{rows}");
+    }
 }
