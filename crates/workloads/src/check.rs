@@ -72,6 +72,17 @@ pub struct Ledger {
     pub unknown: u64,
 }
 
+impl Ledger {
+    /// Why it does not say what clients committed, if it does not.
+    pub fn hides(&self) -> Option<&'static str> {
+        match self {
+            Ledger { open_runs: 1.., .. } => Some("a run on them did not end: what it committed is not known"),
+            Ledger { purge: true, .. } => Some("an earlier run deleted history (--purge)"),
+            _ => None,
+        }
+    }
+}
+
 impl Check {
     pub fn new(name: impl Into<String>, sql: impl Into<String>, expectation: Expectation) -> Check {
         Check { name: name.into(), sql: sql.into(), expectation }
