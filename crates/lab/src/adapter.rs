@@ -99,6 +99,7 @@ pub fn look_at_tables(
     if marker.is_some_and(|marker| marker.state == DatasetState::Loading) {
         return Err(LabError::Refused(format!("the data are not completely loaded; `plimsoll load {name}` continues")));
     }
+    chosen.must_find_rows()?;
     for check in chosen.layout() {
         if let Some(found) = verdict(target, &check)?.found {
             return Err(LabError::Refused(format!(

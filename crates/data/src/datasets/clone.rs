@@ -2,7 +2,6 @@
 
 use super::source::{DatasetSource, connect};
 use crate::DataError;
-use crate::dataset::literal;
 use plimsoll_engine::Failure;
 use plimsoll_engine::control::Control;
 use plimsoll_watch::Watcher;
@@ -95,7 +94,8 @@ fn execute(socket: &Path, to: &Path, connected: Sender<String>) -> Result<(), Da
     let rows = control.rows("SELECT CONNECTION_ID()").map_err(|failure| sql(&failure))?;
     // The receiver waits for it.
     let _ = connected.send(rows.single().unwrap_or_default().to_owned());
-    let statement = format!("CLONE LOCAL DATA DIRECTORY = {}", literal(&to.to_string_lossy()));
+    let path = to.to_string_lossy().replace('\\', "\\\\").replace('\'', "''");
+    let statement = format!("CLONE LOCAL DATA DIRECTORY = '{path}'");
     control.run(&statement).map(drop).map_err(|failure| sql(&failure))
 }
 
