@@ -64,7 +64,7 @@ impl<'d> ChunkWriter<'d> {
         let Chunk { table, first, last } = *chunk;
         let part = Task::Chunk { table, first, last }.part(self.tables);
         match self.rows(control, chunk).and_then(|()| self.mark(control, &part)) {
-            // Hands of a load whose coordinator was killed may have been at it still; without a key only the mark shows it.
+            // Hands of a load whose coordinator was killed may have been at it still. Without a key the mark shows it.
             Err(_) if self.is_marked(control, &part) => Ok(()),
             written => written,
         }

@@ -321,7 +321,7 @@ mod tests {
         };
         let message = on(("mysql-storage-engine", "myisam")).expect_err("refused");
         assert!(message.contains("mysql-storage-engine myisam on data that were loaded with innodb"), "{message}");
-        let others = [("auto-inc", "off"), ("secondary", "on"), ("create-secondary", "0"), ("create-table-options", "x")];
+        let others = [("auto-inc", "0"), ("secondary", "1"), ("create-secondary", "0"), ("create-table-options", "x")];
         for pair in others {
             assert!(on(pair).is_err(), "{pair:?}");
         }
