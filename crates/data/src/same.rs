@@ -13,8 +13,7 @@ use std::time::Duration;
 /// A sum over a large table takes a while.
 const SUMMED_WITHIN: Duration = Duration::from_secs(24 * 3600);
 /// So that moments are written alike, whatever the server's time zone and SQL mode, and no list of columns is cut off.
-const SESSION: &str =
-    "SET SESSION time_zone = '+00:00', SESSION sql_mode = '', SESSION group_concat_max_len = 1048576";
+const SESSION: &str = "SET SESSION time_zone = '+00:00', SESSION sql_mode = '', SESSION group_concat_max_len = 1048576";
 
 /// What servers are asked of the current database: the object, the aspect of it, and what that is. MySQL says NO ACTION where
 /// MariaDB says RESTRICT, and both mean the same.
