@@ -166,10 +166,8 @@ pub fn with_chosen<E: WithWorkload>(
             );
             let build = |_: &AskedOfData| Ok(orders.workload());
             let plain = WorkloadAdapter::plain(&ask_nothing, &build, of);
-            purpose.with(
-                target,
-                &WorkloadAdapter { before: &before, never_began: &never_began, after: &after, ..plain },
-            )
+            purpose
+                .with(target, &WorkloadAdapter { before: &before, never_began: &never_began, after: &after, ..plain })
         }
     }
 }

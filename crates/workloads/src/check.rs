@@ -299,6 +299,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_ledger_hides_what_open_runs_and_purges_did() {
+        assert_eq!(Ledger { runs: 3, unknown: 1, ..Ledger::default() }.hides(), None);
+        for hiding in [Ledger { open_runs: 2, ..Ledger::default() }, Ledger { purge: true, ..Ledger::default() }] {
+            assert!(hiding.hides().is_some(), "{hiding:?}");
+        }
+    }
+
+    #[test]
     fn rows_that_come_are_violations_and_a_few_are_shown() {
         let within = "set 2".to_owned();
         let check = Check::new("c", "", Expectation::Empty { columns: &["w_id", "w_ytd"], within });

@@ -391,8 +391,7 @@ mod tests {
             let mut owners = vec![std::collections::HashSet::new(); 8];
             for stream in 0..connections {
                 for number in 0..200 {
-                    let home =
-                        inputs.home(TransactionKind::NewOrder, &mut input(stream, number, connections as usize));
+                    let home = inputs.home(TransactionKind::NewOrder, &mut input(stream, number, connections as usize));
                     owners[home.w as usize].insert(stream);
                 }
             }
