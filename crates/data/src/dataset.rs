@@ -97,9 +97,14 @@ pub struct Marker {
     pub done: BTreeSet<String>,
 }
 
+/// A text as a literal that means the same in every SQL mode, NO_BACKSLASH_ESCAPES among them.
 pub fn literal(text: &str) -> String {
+    if text.contains('\\') {
+        let digits: Vec<String> = text.bytes().map(|byte| format!("{byte:02X}")).collect();
+        return format!("_utf8mb4 0x{}", digits.concat());
+    }
     let mut out = Vec::new();
-    put_literal(&mut out, &Value::Bytes(text.as_bytes()), true);
+    put_literal(&mut out, &Value::Bytes(text.as_bytes()), false);
     String::from_utf8(out).unwrap_or_default()
 }
 
@@ -156,13 +161,17 @@ pub fn marker(control: &mut Control, family: &str) -> Result<Option<Marker>, Dat
     Ok(markers(control)?.into_iter().find(|marker| marker.family == family))
 }
 
+/// Rows and their mark are one transaction only if the table has transactions, whatever the server's default engine.
+fn create() -> String {
+    format!(
+        "CREATE TABLE IF NOT EXISTS {TABLE} (family VARCHAR(32) NOT NULL, part VARCHAR(96) NOT NULL, \
+         state VARCHAR(16) NOT NULL, detail LONGTEXT, PRIMARY KEY (family, part)) ENGINE = InnoDB"
+    )
+}
+
 /// Writes the marker when loading begins.
 pub fn begin(control: &mut Control, family: &str, description: &Description) -> Result<(), DataError> {
-    let create = format!(
-        "CREATE TABLE IF NOT EXISTS {TABLE} (family VARCHAR(32) NOT NULL, part VARCHAR(96) NOT NULL, \
-         state VARCHAR(16) NOT NULL, detail LONGTEXT, PRIMARY KEY (family, part))"
-    );
-    control.run(&create).map_err(|failure| sql(&failure))?;
+    control.run(&create()).map_err(|failure| sql(&failure))?;
     let detail = serde_json::to_string(description).map_err(|error| DataError::Environment(error.to_string()))?;
     control.run(&insert(family, WHOLE, DatasetState::Loading, Some(&detail))).map_err(|failure| sql(&failure))?;
     Ok(())
@@ -276,4 +285,21 @@ pub fn existing_routines(control: &mut Control) -> Result<BTreeSet<String>, Data
         .rows("SELECT routine_name FROM information_schema.routines WHERE routine_schema = DATABASE()")
         .map_err(|failure| DataError::sql("asking for the procedures of the database", &failure))?;
     Ok(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_mean_the_same_in_every_sql_mode() {
+        assert_eq!(literal("sbtest"), "'sbtest'");
+        assert_eq!(literal("it's"), "'it''s'");
+        assert_eq!(literal("a\\\""), "_utf8mb4 0x615C22");
+    }
+
+    #[test]
+    fn a_mark_is_in_the_transaction_of_its_rows() {
+        assert!(create().ends_with("ENGINE = InnoDB"), "{}", create());
+    }
 }

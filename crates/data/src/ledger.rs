@@ -49,10 +49,19 @@ pub fn begin_run(control: &mut Control, family: &str, conduct: Conduct) -> Resul
     Ok(true)
 }
 
+/// Takes the mark of a run that sent nothing away again.
+pub fn withdraw_run(control: &mut Control, family: &str) -> Result<(), DataError> {
+    change(control, family, close)
+}
+
+fn close(ledger: &mut Ledger) {
+    ledger.open_runs = ledger.open_runs.saturating_sub(1);
+}
+
 /// Adds what a run that is marked as open has committed.
 pub fn end_run(control: &mut Control, family: &str, counts: &ToldCounts) -> Result<(), DataError> {
     change(control, family, |ledger| {
-        ledger.open_runs = ledger.open_runs.saturating_sub(1);
+        close(ledger);
         ledger.runs += 1;
         ledger.unknown += counts.unknown;
         for (what, count) in &counts.committed {
@@ -130,6 +139,13 @@ fn parsed(detail: &str) -> Result<Ledger, DataError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_never_began_leaves_others_open() {
+        let mut ledger = Ledger { runs: 4, open_runs: 2, ..Ledger::default() };
+        close(&mut ledger);
+        assert_eq!(ledger, Ledger { runs: 4, open_runs: 1, ..Ledger::default() });
+    }
 
     #[test]
     fn a_ledger_reads_as_it_was_written() {

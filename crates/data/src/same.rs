@@ -12,21 +12,23 @@ use std::time::Duration;
 
 /// A sum over a large table takes a while.
 const SUMMED_WITHIN: Duration = Duration::from_secs(24 * 3600);
-/// So that moments are written alike, whatever the server's time zone and SQL mode.
-const SESSION: &str = "SET SESSION time_zone = '+00:00', SESSION sql_mode = ''";
+/// So that moments are written alike, whatever the server's time zone and SQL mode, and no list of columns is cut off.
+const SESSION: &str = "SET SESSION time_zone = '+00:00', SESSION sql_mode = '', SESSION group_concat_max_len = 1048576";
 
 /// What servers are asked of the current database: the object, the aspect of it, and what that is. MySQL says NO ACTION where
 /// MariaDB says RESTRICT, and both mean the same.
-const QUERIES: [&str; 8] = [
+const QUERIES: [&str; 12] = [
     "SELECT CONCAT('table ', table_name), 'engine', engine FROM information_schema.tables \
      WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'",
     "SELECT CONCAT('table ', c.table_name), CONCAT('column ', c.column_name), CONCAT_WS('\\t', c.ordinal_position, \
      c.column_type, c.is_nullable, COALESCE(c.collation_name, ''), c.extra, COALESCE(c.column_default, 'NULL')) \
      FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name) \
      WHERE c.table_schema = DATABASE() AND t.table_type = 'BASE TABLE'",
-    "SELECT CONCAT('table ', table_name), CONCAT('index ', index_name), CONCAT(IF(non_unique = 0, 'unique ', ''), '(', \
-     GROUP_CONCAT(CONCAT(COALESCE(column_name, '?'), COALESCE(CONCAT('(', sub_part, ')'), '')) ORDER BY seq_in_index), ')') \
-     FROM information_schema.statistics WHERE table_schema = DATABASE() GROUP BY table_name, index_name, non_unique",
+    "SELECT CONCAT('table ', table_name), CONCAT('index ', index_name), CONCAT(IF(non_unique = 0, 'unique ', ''), \
+     CASE index_type WHEN 'FULLTEXT' THEN 'fulltext ' WHEN 'SPATIAL' THEN 'spatial ' ELSE '' END, '(', \
+     GROUP_CONCAT(CONCAT(COALESCE(column_name, '?'), COALESCE(CONCAT('(', sub_part, ')'), ''), \
+     IF(s.collation = 'D', ' desc', '')) ORDER BY seq_in_index), ')') FROM information_schema.statistics s \
+     WHERE table_schema = DATABASE() GROUP BY table_name, index_name, non_unique, index_type",
     "SELECT CONCAT('table ', k.table_name), CONCAT('foreign key ', k.constraint_name), CONCAT('(', \
      GROUP_CONCAT(k.column_name ORDER BY k.ordinal_position), ') of ', k.referenced_table_name, ' (', \
      GROUP_CONCAT(k.referenced_column_name ORDER BY k.ordinal_position), ') on delete ', \
@@ -46,6 +48,16 @@ const QUERIES: [&str; 8] = [
      FROM information_schema.triggers WHERE trigger_schema = DATABASE() UNION ALL \
      SELECT CONCAT(LOWER(routine_type), ' ', routine_name), 'is there', '' FROM information_schema.routines \
      WHERE routine_schema = DATABASE()",
+    "SELECT CONCAT('trigger ', trigger_name), 'does', action_statement FROM information_schema.triggers \
+     WHERE trigger_schema = DATABASE()",
+    "SELECT CONCAT(LOWER(routine_type), ' ', routine_name), 'does', \
+     COALESCE(routine_definition, 'what is hidden from this login') FROM information_schema.routines \
+     WHERE routine_schema = DATABASE()",
+    "SELECT CONCAT('event ', event_name), 'comes', CONCAT_WS(' ', CONVERT(event_type USING utf8mb4), \
+     CONVERT(interval_value USING utf8mb4), CONVERT(interval_field USING utf8mb4), CONVERT(status USING utf8mb4)) \
+     FROM information_schema.events WHERE event_schema = DATABASE()",
+    "SELECT CONCAT('event ', event_name), 'does', event_definition FROM information_schema.events \
+     WHERE event_schema = DATABASE()",
 ];
 
 /// Whether a server can tell of checks: MySQL has them since 8.0.16.
@@ -183,6 +195,8 @@ fn written(kind: &str) -> Written {
 fn plain(aspect: &str, is: &str) -> String {
     match () {
         () if aspect.starts_with("column ") => plain_column(is),
+        // Both vendors keep it as it was written.
+        () if aspect == "does" => is.split_whitespace().collect::<Vec<_>>().join(" "),
         () if EXPRESSIONS.iter().any(|kind| aspect.starts_with(kind)) => expression(is),
         () => outside_quotes(is, str::to_ascii_lowercase),
     }
@@ -316,6 +330,16 @@ mod tests {
         assert_ne!(default("Open"), default("open"));
         assert_eq!(default("'None (yet)'"), default("None (yet)"));
         assert_eq!(plain("engine", "InnoDB"), "innodb");
+    }
+
+    #[test]
+    fn what_triggers_routines_and_events_do_is_asked_for() {
+        for (object, of) in [("trigger", "triggers"), ("event", "events"), ("' ', routine_name", "routines")] {
+            let asking = QUERIES.iter().filter(|query| query.contains(object) && query.contains(of));
+            assert_eq!(asking.filter(|query| query.contains("'does'")).count(), 1, "{of}");
+        }
+        assert_eq!(plain("does", "BEGIN\n  SET @a = 'X';\nEND"), plain("does", "BEGIN SET @a = 'X'; END"));
+        assert_ne!(plain("does", "SET @a = 'X'"), plain("does", "SET @a = 'x'"));
     }
 
     #[test]

@@ -46,6 +46,7 @@ impl Family {
             rows: Family::count(number, ids),
             chunk,
             rolls_back: true,
+            doubles: None,
             bytes: 100 * ids,
             load_data: format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name}"),
             insert: format!("INSERT INTO {name} VALUES "),

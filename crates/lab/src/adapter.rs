@@ -31,6 +31,8 @@ pub struct WorkloadAdapter<'a, W> {
     pub build: &'a dyn Fn(&AskedOfData) -> Result<W, LabError>,
     /// Inspects the data before a load point.
     pub before: &'a dyn Fn(&mut OpenTarget) -> Result<(), LabError>,
+    /// Takes back what `before` noted, for a load that ended before anything was sent.
+    pub never_began: &'a dyn Fn(&mut OpenTarget),
     /// Inspects them afterwards, and says what the point means for this workload.
     pub after: &'a dyn Fn(&mut OpenTarget, &mut Outcome) -> Result<(), LabError>,
     /// The workload's parameters, for the summary.
@@ -54,7 +56,8 @@ impl<'a, W> WorkloadAdapter<'a, W> {
     ) -> WorkloadAdapter<'a, W> {
         let OfData { params, family, loaded, run_seed } = of;
         let (before, after) = (&|_: &mut OpenTarget| Ok(()), &|_: &mut OpenTarget, _: &mut Outcome| Ok(()));
-        WorkloadAdapter { ask, build, before, after, params, family, loaded, run_seed, apart: None }
+        let never_began = &|_: &mut OpenTarget| ();
+        WorkloadAdapter { ask, build, before, never_began, after, params, family, loaded, run_seed, apart: None }
     }
 
     /// Asks and makes the workload.
@@ -96,6 +99,7 @@ pub fn look_at_tables(
     if marker.is_some_and(|marker| marker.state == DatasetState::Loading) {
         return Err(LabError::Refused(format!("the data are not completely loaded; `plimsoll load {name}` continues")));
     }
+    chosen.must_find_rows()?;
     for check in chosen.layout() {
         if let Some(found) = verdict(target, &check)?.found {
             return Err(LabError::Refused(format!(
@@ -155,13 +159,15 @@ pub fn with_chosen<E: WithWorkload>(
         }
         ChosenWorkload::OrderEntry(parameters) => {
             let orders = order_entry::OrderEntryAdapter::new(parameters, of_data, seed, marker.is_some());
-            let (before, after) = (
+            let (before, never_began, after) = (
                 |target: &mut OpenTarget| orders.before(target),
+                |target: &mut OpenTarget| orders.never_began(target),
                 |target: &mut OpenTarget, outcome: &mut Outcome| orders.after(target, outcome),
             );
             let build = |_: &AskedOfData| Ok(orders.workload());
             let plain = WorkloadAdapter::plain(&ask_nothing, &build, of);
-            purpose.with(target, &WorkloadAdapter { before: &before, after: &after, ..plain })
+            purpose
+                .with(target, &WorkloadAdapter { before: &before, never_began: &never_began, after: &after, ..plain })
         }
     }
 }
@@ -179,7 +185,7 @@ fn ask_oltp(
 ) -> Result<AskedOfData, LabError> {
     let Some(query) = Oltp::new(kind, parameters).continuation_query() else { return Ok(AskedOfData::Nothing) };
     let failed = |failure| LabError::sql("asking which ids are in use", &failure);
-    let rows = target.control.rows(&query).map_err(failed)?;
+    let rows = target.control.within(limits::WHOLE_TABLE, |control| control.rows(&query)).map_err(failed)?;
     Ok(AskedOfData::LastId(rows.single().and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0) as u64))
 }
 

@@ -52,6 +52,15 @@ impl OrderEntryAdapter<'_> {
         Ok(())
     }
 
+    /// Takes back what was noted before a load of which nothing was sent, as far as the server still answers.
+    pub fn never_began(&self, target: &mut OpenTarget) {
+        if self.has_ledger && target.epitaph().is_none() {
+            target.keep_control();
+            // Why there was no load is said already; a run that stays open is noticed by the next check.
+            let _ = ledger::withdraw_run(&mut target.control, FAMILY);
+        }
+    }
+
     /// After a load point: enters what was committed, and judges it, even if the server can no longer be asked.
     ///
     /// # Errors

@@ -41,6 +41,7 @@ pub fn with_adapter<T>(script: Script, task: impl FnOnce(&WorkloadAdapter<Script
         ask: &|_: &mut OpenTarget| Ok(AskedOfData::Nothing),
         build: &|_: &AskedOfData| Ok(scripted.clone()),
         before: &|_: &mut OpenTarget| Ok(()),
+        never_began: &|_: &mut OpenTarget| (),
         after: &|_: &mut OpenTarget, _: &mut Outcome| Ok(()),
         params,
         family: "",

@@ -156,33 +156,38 @@ pub(crate) fn one_point<W: Workload>(
         (adapter.before)(target)?;
     }
     let is_logged = circumstances.commits.is_some();
-    let mut outcome = match (circumstances.fleet, adapter.apart) {
+    let measured = match (circumstances.fleet, adapter.apart) {
         (Some(fleet), _) => {
             let load = PlannedLoad { plan, point, adapter, asked: &asked, spec: &spec };
-            let assigned = load.assigned(target)?;
-            let facts = load.facts(&workload);
+            let (assigned, facts) = (load.assigned(target), load.facts(&workload));
             let begin = |ask, is_interrupted: &dyn Fn() -> bool| {
+                let assigned = assigned?;
                 if let Some(agreed) = circumstances.collected {
                     return Ok(fleet.collect(facts, agreed, is_interrupted)?);
                 }
                 let assign = |range: &LoopRange| assigned.text(range, ask);
                 Ok(fleet.begin(facts, plan.loops, point.connections, &assign, is_interrupted)?)
             };
-            load_point::trial(target, begin, point, circumstances, writer, watcher)?
+            load_point::trial(target, begin, point, circumstances, writer, watcher)
         }
         (None, Some(scripted)) => {
             let assignment = Assignment::new(scripted, plan, point, target);
             let facts = Apart::facts_of(&spec);
             let begin = |ask, _: &dyn Fn() -> bool| Apart::begin(assignment, ask, facts, scripted.drawn.clone());
-            load_point::trial(target, begin, point, circumstances, writer, watcher)?
+            load_point::trial(target, begin, point, circumstances, writer, watcher)
         }
         (None, None) => {
             let commits = circumstances.commits.cloned();
             let begin =
                 |ask, _: &dyn Fn() -> bool| Ok(Run::begin(RunSpec { ask, commits, ..spec }, Arc::new(workload)));
-            load_point::trial(target, begin, point, circumstances, writer, watcher)?
+            load_point::trial(target, begin, point, circumstances, writer, watcher)
         }
     };
+    if measured.is_err() && circumstances.collected.is_none() {
+        // A trial fails only as long as nothing was sent.
+        (adapter.never_began)(target);
+    }
+    let mut outcome = measured?;
     // Of a load whose commits are logged, whoever reads the log looks at what is there: its server may be about to be killed.
     if !is_logged && let Err(error) = (adapter.after)(target, &mut outcome) {
         outcome.ended.get_or_insert(EarlyEnd::Failed(error.to_string()));

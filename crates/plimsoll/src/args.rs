@@ -308,9 +308,9 @@ pub struct CheckArgs {
     /// The workload whose data to check.
     #[arg(value_name = "WORKLOAD", required_unless_present = "same")]
     pub workload: Option<String>,
-    /// Instead, whether two databases are the same: tables, their definitions, rows and checksums, and which views, triggers and
-    /// routines there are; what those say is not compared. Each is a target with its database, on any servers. Nobody may write
-    /// to them meanwhile.
+    /// Instead, whether two databases are the same: tables, their definitions, rows and checksums, triggers, routines and
+    /// events, and which views there are; what views say is not compared. Each is a target with its database, on any
+    /// servers. Nobody may write to them meanwhile.
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["workload", "target", "server", "database"])]
     pub same: Option<Vec<String>>,
     #[command(flatten)]

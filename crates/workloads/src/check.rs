@@ -72,6 +72,17 @@ pub struct Ledger {
     pub unknown: u64,
 }
 
+impl Ledger {
+    /// Why it does not say what clients committed, if it does not.
+    pub fn hides(&self) -> Option<&'static str> {
+        match self {
+            Ledger { open_runs: 1.., .. } => Some("a run on them did not end: what it committed is not known"),
+            Ledger { purge: true, .. } => Some("an earlier run deleted history (--purge)"),
+            _ => None,
+        }
+    }
+}
+
 impl Check {
     pub fn new(name: impl Into<String>, sql: impl Into<String>, expectation: Expectation) -> Check {
         Check { name: name.into(), sql: sql.into(), expectation }
@@ -286,6 +297,14 @@ pub fn cells<const N: usize>(texts: [&str; N]) -> Vec<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ledger_hides_what_open_runs_and_purges_did() {
+        assert_eq!(Ledger { runs: 3, unknown: 1, ..Ledger::default() }.hides(), None);
+        for hiding in [Ledger { open_runs: 2, ..Ledger::default() }, Ledger { purge: true, ..Ledger::default() }] {
+            assert!(hiding.hides().is_some(), "{hiding:?}");
+        }
+    }
 
     #[test]
     fn rows_that_come_are_violations_and_a_few_are_shown() {

@@ -121,6 +121,17 @@ impl ChosenWorkload {
         }
     }
 
+    /// Refuses tables that were loaded empty, if it needs rows.
+    ///
+    /// # Errors
+    /// [`Error::Combination`].
+    pub fn must_find_rows(&self) -> Result<(), Error> {
+        match self {
+            ChosenWorkload::Oltp(kind, parameters) => parameters.must_find_rows(*kind),
+            _ => Ok(()),
+        }
+    }
+
     /// The same over everything that was loaded, whatever a run was narrowed to.
     ///
     /// # Errors
@@ -130,8 +141,9 @@ impl ChosenWorkload {
             ChosenWorkload::OrderEntry(parameters) => parameters.over_all(loaded).map(ChosenWorkload::OrderEntry),
             ChosenWorkload::Oltp(kind, parameters) => {
                 let whole = oltp::OltpParameters::on(*kind, pairs(&[]), Some(loaded))?;
-                let oltp::OltpParameters { tables, table_size, .. } = whole;
-                Ok(ChosenWorkload::Oltp(*kind, oltp::OltpParameters { tables, table_size, ..parameters.clone() }))
+                let oltp::OltpParameters { tables, table_size, filled, .. } = whole;
+                let parameters = oltp::OltpParameters { tables, table_size, filled, ..parameters.clone() };
+                Ok(ChosenWorkload::Oltp(*kind, parameters))
             }
             // What must hold for these holds for each of their tables.
             ChosenWorkload::Smack(..) | ChosenWorkload::Ledger(_) => Ok(self.clone()),
@@ -280,6 +292,8 @@ mod tests {
             assert_eq!((chosen.name(), family(name)), (name, Ok(chosen.family())));
             assert_eq!(chosen.dataset(1).family(), chosen.family());
             assert!(!chosen.layout().is_empty());
+            // A backslash is no escape where the SQL mode has NO_BACKSLASH_ESCAPES.
+            assert!(chosen.dataset(1).tables().iter().all(|table| !table.load_data.contains('\\')), "{name}");
             assert!(chosen.checks(Moment::Loaded, Some(1), None).len() >= chosen.layout().len());
         }
     }

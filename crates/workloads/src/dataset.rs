@@ -21,9 +21,11 @@ pub struct DatasetTable {
     /// Whether an uncommitted chunk leaves nothing behind; with an engine that does not roll back, rows that exist are
     /// skipped.
     pub rolls_back: bool,
+    /// The column of the ids of an engine that does not roll back, where no unique key keeps rows from coming twice.
+    pub doubles: Option<&'static str>,
     /// Disk space that it will take, bytes, indexes included; an estimate.
     pub bytes: u64,
-    /// The statement that takes lines of [`Dataset::append_tsv`].
+    /// The statement that takes lines of [`Dataset::append_tsv`], in any SQL mode.
     pub load_data: String,
     /// The statement that takes lists of [`Dataset::append_values`].
     pub insert: String,

@@ -2,7 +2,6 @@
 
 use super::source::{DatasetSource, connect};
 use crate::DataError;
-use crate::dataset::literal;
 use plimsoll_engine::Failure;
 use plimsoll_engine::control::Control;
 use plimsoll_watch::Watcher;
@@ -16,11 +15,20 @@ const LIBRARY: &str = "mysql_clone.so";
 const COPIED_WITHIN: Duration = Duration::from_secs(24 * 3600);
 const LOOK: Duration = Duration::from_millis(50);
 
+/// A table that the plugin would copy without its rows (MySQL Reference Manual, "Clone Plugin Limitations").
+const NOT_COPIED: &str = "SELECT CONCAT(table_schema, '.', table_name), engine FROM information_schema.tables \
+                          WHERE table_type = 'BASE TABLE' AND engine IN ('MyISAM', 'CSV', 'ARCHIVE', 'MRG_MYISAM') \
+                          AND table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema') LIMIT 1";
+
 /// What prevents the server from cloning itself, if anything.
 ///
 /// # Errors
 /// [`DataError::Environment`] if it does not answer.
 pub fn lacks(control: &mut Control) -> Result<Option<String>, DataError> {
+    let left_out = control.rows(NOT_COPIED).map_err(|failure| sql(&failure))?;
+    if let Some((table, engine)) = left_out.pairs().next() {
+        return Ok(Some(format!("it copies InnoDB's tables alone, and `{table}` is of {engine}")));
+    }
     if is_installed(control)? {
         return Ok(None);
     }
@@ -95,7 +103,8 @@ fn execute(socket: &Path, to: &Path, connected: Sender<String>) -> Result<(), Da
     let rows = control.rows("SELECT CONNECTION_ID()").map_err(|failure| sql(&failure))?;
     // The receiver waits for it.
     let _ = connected.send(rows.single().unwrap_or_default().to_owned());
-    let statement = format!("CLONE LOCAL DATA DIRECTORY = {}", literal(&to.to_string_lossy()));
+    let path = to.to_string_lossy().replace('\\', "\\\\").replace('\'', "''");
+    let statement = format!("CLONE LOCAL DATA DIRECTORY = '{path}'");
     control.run(&statement).map(drop).map_err(|failure| sql(&failure))
 }
 

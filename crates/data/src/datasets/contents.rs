@@ -50,14 +50,21 @@ impl FoundDataset {
     }
 }
 
+/// The databases with a table of our name that has our columns: another one is somebody else's.
+fn databases() -> String {
+    format!(
+        "SELECT table_schema FROM information_schema.columns WHERE table_name = '{TABLE}' \
+         AND column_name IN ('family', 'part', 'state', 'detail') GROUP BY table_schema HAVING COUNT(*) = 4 ORDER BY 1"
+    )
+}
+
 /// All datasets of all databases.
 ///
 /// # Errors
 /// [`DataError::Refused`] if one of them is still being loaded, [`DataError::Environment`] if the server does not answer.
 pub fn found(control: &mut Control) -> Result<Vec<FoundDataset>, DataError> {
-    let query = format!("SELECT table_schema FROM information_schema.tables WHERE table_name = '{TABLE}' ORDER BY 1");
     let failed = |failure| DataError::sql("looking for datasets", &failure);
-    let databases = control.rows(&query).map_err(failed)?;
+    let databases = control.rows(&databases()).map_err(failed)?;
     let mut all = Vec::new();
     for database in databases.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
         control.run(&format!("USE {}", identifier(&database))).map_err(failed)?;

@@ -68,6 +68,8 @@ impl Saved {
 pub fn save(home: &Home, request: &SaveRequest, watcher: &mut dyn Watcher) -> Result<Saved, DataError> {
     let mut source = DatasetSource::find(home, request.server)?;
     let datasets = contents::found(&mut source.control)?;
+    // What could not be checked is not copied.
+    datasets.iter().try_for_each(|dataset| dataset.workload().map(drop))?;
     must_be_new(home, request.name)?;
     let making = Making::begin(&source.home, request.name)?;
     let directory = TrialDirectory::take(&source.home, &format!("save-{}", std::process::id()), request.holder)?;

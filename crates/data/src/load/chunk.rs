@@ -6,6 +6,7 @@ use crate::DataError;
 use crate::dataset;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::{Endpoint, Failure};
+use plimsoll_wire::text::identifier;
 use plimsoll_workloads::dataset::{Dataset, DatasetTable};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -62,11 +63,10 @@ impl<'d> ChunkWriter<'d> {
     pub fn write(&self, control: &mut Control, chunk: &Chunk) -> Result<(), DataError> {
         let Chunk { table, first, last } = *chunk;
         let part = Task::Chunk { table, first, last }.part(self.tables);
-        match self.rows(control, chunk) {
-            Ok(()) => self.mark(control, &part),
-            // Hands of a load whose coordinator was killed may have been at it still.
+        match self.rows(control, chunk).and_then(|()| self.mark(control, &part)) {
+            // Hands of a load whose coordinator was killed may have been at it still. Without a key the mark shows it.
             Err(_) if self.is_marked(control, &part) => Ok(()),
-            Err(error) => Err(error),
+            written => written,
         }
     }
 
@@ -92,6 +92,10 @@ impl<'d> ChunkWriter<'d> {
         let Chunk { table: number, first, last } = *chunk;
         let name = &self.tables[number].name;
         let failed = |failure: Failure| DataError::sql(&format!("loading {first} to {last} of {name}"), &failure);
+        if let Some(column) = self.tables[number].doubles.filter(|_| self.resumed) {
+            let clear = format!("DELETE FROM {} WHERE {column} BETWEEN {first} AND {last}", identifier(name));
+            control.run(&clear).map_err(failed)?;
+        }
         let mut retries = 0;
         let (sent, taken) = loop {
             let inserts = self.inserts.load(Ordering::Relaxed);

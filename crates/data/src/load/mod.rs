@@ -9,6 +9,7 @@ mod worker;
 use crate::DataError;
 use crate::dataset::{self, DatasetState};
 use crate::instance::{self, put_back};
+use crate::starting_data::server::TABLES_AT_ONCE;
 use crate::target::OpenTarget;
 use chunk::{Chunk, ChunkWriter, STATEMENT_LIMIT};
 use plimsoll_watch::{Event, LoadProgress, Watcher};
@@ -101,19 +102,24 @@ pub fn load_with(
         (_, Err(error)) => Err(error),
         (loaded, Ok(())) => loaded,
     }?;
-    analyze(target, dataset)?;
+    analyze(target, dataset, watcher)?;
     dataset::set_state(&mut target.control, dataset.family(), DatasetState::Loaded)?;
     Ok(LoadSummary { elapsed: started.elapsed(), ..loaded })
 }
 
 /// Fresh statistics of all tables, so that query plans do not depend on how far the server's own sampling has come.
-fn analyze(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<(), DataError> {
-    let names = dataset.tables().into_iter().map(|table| table.name);
-    let statement = format!("ANALYZE TABLE {}", identifiers(names));
-    target
-        .control
-        .within(STATEMENT_LIMIT, |control| control.rows(&statement))
-        .map_err(|failure| DataError::sql("updating the statistics of the tables", &failure))?;
+fn analyze(target: &mut OpenTarget, dataset: &dyn Dataset, watcher: &dyn Watcher) -> Result<(), DataError> {
+    let names: Vec<String> = dataset.tables().into_iter().map(|table| table.name).collect();
+    for some in names.chunks(TABLES_AT_ONCE) {
+        if watcher.interrupted() {
+            return Err(DataError::Interrupted);
+        }
+        let statement = format!("ANALYZE TABLE {}", identifiers(some));
+        target
+            .control
+            .within(STATEMENT_LIMIT, |control| control.rows(&statement))
+            .map_err(|failure| DataError::sql("updating the statistics of the tables", &failure))?;
+    }
     Ok(())
 }
 

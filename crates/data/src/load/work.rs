@@ -227,6 +227,7 @@ mod tests {
             rows: 3 * ids,
             chunk,
             rolls_back: true,
+            doubles: None,
             bytes: 300 * ids,
             load_data: String::new(),
             insert: String::new(),

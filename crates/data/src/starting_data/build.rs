@@ -105,6 +105,8 @@ fn pin_statistics(control: &mut Control, tables: &[String]) -> Result<(), DataEr
     for table in tables.iter().filter(|table| found.contains(&table.as_str())) {
         control.run(&format!("ALTER TABLE {} STATS_AUTO_RECALC = 0", identifier(table))).map_err(failed)?;
     }
-    control.rows(&format!("ANALYZE TABLE {}", identifiers(tables))).map_err(failed)?;
+    for some in tables.chunks(server::TABLES_AT_ONCE) {
+        control.rows(&format!("ANALYZE TABLE {}", identifiers(some))).map_err(failed)?;
+    }
     Ok(())
 }

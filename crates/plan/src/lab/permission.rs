@@ -4,7 +4,7 @@
 //! servers that discovery finds or that the command line names, settings of [`crate::knowledge::allowed`], a few
 //! environment variables. Everything else that it names needs permission, line by line.
 
-use super::{Action, LabPlan, PlannedScript, Restore, Setting, Where};
+use super::{Action, LabPlan, PlannedWorkload, Restore, Setting, Where};
 use crate::broker::BrokerAddress;
 use crate::knowledge::is_allowed;
 use crate::target::Target;
@@ -32,6 +32,9 @@ const VARIABLES: [&str; 13] = [
     "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES",
     "TZ",
 ];
+
+/// The parameter whose text goes into CREATE TABLE as it is.
+const TABLE_OPTIONS: &str = "create-table-options";
 
 /// What the command line says and a plan cannot say itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,7 +117,7 @@ impl LabPlan {
                 env: &variant.env,
                 config: &variant.config,
                 actions: [("before", &variant.before), ("after", &variant.after)],
-                script: variant.workload.script.as_ref(),
+                workload: Some(&variant.workload),
             });
         }
         for rung in &self.rungs {
@@ -130,7 +133,7 @@ impl LabPlan {
                     ("before", change.before.as_deref().unwrap_or_default()),
                     ("after", change.after.as_deref().unwrap_or_default()),
                 ],
-                script: change.workload.as_ref().and_then(|workload| workload.script.as_ref()),
+                workload: change.workload.as_ref(),
             });
         }
         asking.all
@@ -146,7 +149,7 @@ struct Part<'p> {
     env: &'p BTreeMap<String, String>,
     config: &'p [Setting],
     actions: [(&'p str, &'p [Action]); 2],
-    script: Option<&'p PlannedScript>,
+    workload: Option<&'p PlannedWorkload>,
 }
 
 struct Asking<'g> {
@@ -158,7 +161,7 @@ struct Asking<'g> {
 
 impl Asking<'_> {
     fn of(&mut self, part: &Part<'_>) {
-        let Part { of, at, build, target, env, config, actions, script } = part;
+        let Part { of, at, build, target, env, config, actions, workload } = part;
         if let Some(build) = build.filter(|build| !self.given.may_run(build)) {
             self.add(&at("build"), &format!("`build` of {of}"), Ask::Program(build.to_owned()));
         }
@@ -176,7 +179,13 @@ impl Asking<'_> {
                 self.add(at, "the server", Ask::Setting(format!("{name} = {value}")));
             }
         }
-        if let Some(script) = script {
+        for (name, text) in workload.iter().flat_map(|workload| &workload.params) {
+            if name.replace('_', "-") == TABLE_OPTIONS && !names_no_file(text) {
+                let what = Ask::Setting(format!("{name} = {text}"));
+                self.add(&at(&format!("workload.{name}")), &format!("`workload` of {of}"), what);
+            }
+        }
+        if let Some(script) = workload.and_then(|workload| workload.script.as_ref()) {
             let path = script.path.display().to_string();
             self.add(&at("workload.script"), &format!("`workload` of {of}"), Ask::Script(path));
         }
@@ -197,6 +206,13 @@ impl Asking<'_> {
             self.all.push(Asked { at: at.clone(), of: of.to_owned(), what });
         }
     }
+}
+
+/// Whether options of CREATE TABLE put nothing into a file that they name. A server takes whole paths alone; without a
+/// slash there is neither one nor a comment that hides a word.
+fn names_no_file(options: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || " _=,.()'\"".contains(c);
+    options.chars().all(plain) && !options.to_ascii_lowercase().contains("directory")
 }
 
 fn is_harmless(name: &str, value: &str) -> bool {
@@ -274,6 +290,21 @@ mod tests {
             ("malloc_conf = \"x\"", true),
         ] {
             assert_eq!(!asked(&format!("server.env = {{ {env} }}"), &Given::default()).is_empty(), asks, "{env}");
+        }
+    }
+
+    #[test]
+    fn options_of_tables_that_name_a_file_are_asked_for() {
+        let none = Given::default();
+        let of = |options: &str| asked(&format!("workload.create_table_options = \"{options}\""), &none);
+        for plain in ["ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8", "COMPRESSION='zlib'", "PARTITION BY HASH(id)"] {
+            assert!(of(plain).is_empty(), "{plain}");
+        }
+        let found = of("DATA DIRECTORY='/x'");
+        let expected = "p 3: `workload` of `base`: Setting(\"create-table-options = DATA DIRECTORY='/x'\")";
+        assert_eq!(found, [expected]);
+        for text in ["data  Directory 'x'", "/*!50000 INDEX*/ x", "CONNECTION='mysql://h/d/t'", "ROW_FORMAT=FIXED; x"] {
+            assert_eq!(of(text).len(), 1, "{text}");
         }
     }
 

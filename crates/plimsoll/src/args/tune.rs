@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub const HELP: &str = "\
-  plimsoll tune --workload tpcc --warehouses 100 --time 2h
+  plimsoll tune --workload tpcc --warehouses 100 --affinity random --time 2h
   plimsoll tune --workload tpcc --warehouses 100 --config-file /etc/mysql/my.cnf --keep 'p99<20ms' --recovery 60s
   plimsoll tune --workload oltp_read_write --table-size 1000000 --objective p99 --server mysql
   plimsoll tune --workload tpcc --warehouses 100 --objective load-line --keep 'p99<20ms' --time 8h

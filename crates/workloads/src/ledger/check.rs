@@ -78,6 +78,11 @@ pub fn numbers_of(client: u64) -> String {
     format!("SELECT number FROM {ENTRIES} WHERE client = {client}")
 }
 
+/// The query for the number of all entries.
+pub fn count() -> String {
+    format!("SELECT COUNT(*) FROM {ENTRIES}")
+}
+
 /// The query for all clients that have entries.
 pub fn clients() -> String {
     format!("SELECT DISTINCT client FROM {ENTRIES}")

@@ -38,10 +38,11 @@ fn table(name: &str, create: String, rows: u64) -> DatasetTable {
         rows,
         chunk: CHUNK_ROWS,
         rolls_back: true,
+        doubles: None,
         bytes: rows * ROW_BYTES + TABLE_BYTES,
         load_data: format!(
-            "LOAD DATA LOCAL INFILE '{INFILE}' INTO TABLE {name} CHARACTER SET ascii FIELDS TERMINATED BY '\\t' ESCAPED \
-             BY '' LINES TERMINATED BY '\\n' (id, client, number, checksum, filler)"
+            "LOAD DATA LOCAL INFILE '{INFILE}' INTO TABLE {name} CHARACTER SET ascii FIELDS TERMINATED BY 0x09 \
+             ESCAPED BY '' LINES TERMINATED BY 0x0A (id, client, number, checksum, filler)"
         ),
         insert: format!("INSERT INTO {name} (id, client, number, checksum, filler) VALUES "),
     }

@@ -24,8 +24,17 @@ pub fn rows_per_table(kind: OltpKind, parameters: &OltpParameters) -> u64 {
     match kind {
         OltpKind::BulkInsert => 0,
         OltpKind::Insert if !parameters.auto_inc => 0,
+        _ if !parameters.filled => 0,
         _ => parameters.table_size,
     }
+}
+
+/// What the marker says of tables that are loaded empty.
+pub const FILLED: &str = "filled";
+
+/// Whether an engine rolls back what a killed load wrote of a chunk. One that is not known is not counted on.
+fn rolls_back(engine: &str) -> bool {
+    ["innodb", "rocksdb", "tokudb", "ndbcluster", "ndb"].iter().any(|known| known.eq_ignore_ascii_case(engine))
 }
 
 /// The ids 1 to `rows` in consecutive chunks.
@@ -65,9 +74,13 @@ impl OltpData {
         OltpData { kind, parameters: parameters.clone(), schema, rows }
     }
 
+    /// An engine that does not roll back may have a part of a chunk when a load goes on after a kill. Rows that come
+    /// again are passed over; without a unique key, what is there is deleted before.
     fn table(&self, table: u64) -> DatasetTable {
         let rows = rows_per_table(self.kind, &self.parameters);
         let entry = if self.schema.k_index(table).is_some() { K_ENTRY_BYTES } else { 0 };
+        let rolls_back = rolls_back(&self.parameters.mysql_storage_engine);
+        let insert = self.rows.insert_prefix(table);
         DatasetTable {
             name: self.schema.table_name(table),
             create: self.schema.create_table(table),
@@ -76,10 +89,11 @@ impl OltpData {
             ids: rows,
             rows,
             chunk: CHUNK_ROWS,
-            rolls_back: true,
+            rolls_back,
+            doubles: (!rolls_back && self.parameters.secondary).then_some("id"),
             bytes: rows * (ROW_BYTES + entry) + TABLE_BYTES,
             load_data: self.rows.load_data_statement(table),
-            insert: self.rows.insert_prefix(table),
+            insert: if rolls_back { insert } else { insert.replacen("INSERT ", "INSERT IGNORE ", 1) },
         }
     }
 }
@@ -90,7 +104,12 @@ impl Dataset for OltpData {
     }
 
     fn parameters(&self) -> NamedScalars {
-        self.parameters.printable_data(self.kind)
+        let mut all = self.parameters.printable_data(self.kind);
+        // It does not follow from the others: other workloads of the family load tables with them that are full.
+        if self.kind != OltpKind::BulkInsert && rows_per_table(self.kind, &self.parameters) == 0 {
+            all.insert(FILLED.to_owned(), false.into());
+        }
+        all
     }
 
     fn seed(&self) -> u64 {
@@ -148,11 +167,11 @@ impl SbtestRows {
 
     /// The statement that takes lines of [`SbtestRows::row_tsv`]. Values contain nothing to escape, so the server need not
     /// look for it; utf8mb4 was as fast as binary when measured, and needs no conversion into a private server's
-    /// columns.
+    /// columns. Separators are numbers, which mean the same in every SQL mode.
     pub fn load_data_statement(&self, table: u64) -> String {
         format!(
             "LOAD DATA LOCAL INFILE '{INFILE}' INTO TABLE {} CHARACTER SET utf8mb4 \
-             FIELDS TERMINATED BY '\\t' ESCAPED BY '' LINES TERMINATED BY '\\n' (id, k, c, pad)",
+             FIELDS TERMINATED BY 0x09 ESCAPED BY '' LINES TERMINATED BY 0x0A (id, k, c, pad)",
             table_name(self.layout, table)
         )
     }
@@ -266,7 +285,7 @@ mod tests {
         assert_eq!(
             rows(&[("layout", "sysbench-0.4")], 1).load_data_statement(1),
             "LOAD DATA LOCAL INFILE 'plimsoll' INTO TABLE sbtest CHARACTER SET utf8mb4 \
-             FIELDS TERMINATED BY '\\t' ESCAPED BY '' LINES TERMINATED BY '\\n' (id, k, c, pad)"
+             FIELDS TERMINATED BY 0x09 ESCAPED BY '' LINES TERMINATED BY 0x0A (id, k, c, pad)"
         );
     }
 
@@ -283,6 +302,23 @@ mod tests {
         data.append_tsv(1, 9, &mut line);
         SbtestRows::new(&parameters, 5).row_tsv(2, 9, &mut expected);
         assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn engines_that_do_not_roll_back_take_rows_again() {
+        let table = |pairs: &[(&str, &str)]| {
+            let parameters = OltpParameters::parse(OltpKind::ReadWrite, pairs.iter().copied()).expect("accepted");
+            OltpData::new(OltpKind::ReadWrite, &parameters, 1).tables().remove(0)
+        };
+        for engine in ["innodb", "InnoDB", "rocksdb"] {
+            let table = table(&[("mysql-storage-engine", engine), ("secondary", "on")]);
+            assert!(table.rolls_back && table.doubles.is_none() && table.insert.starts_with("INSERT INTO"), "{engine}");
+        }
+        for engine in ["myisam", "Aria", "memory"] {
+            let keyed = table(&[("mysql-storage-engine", engine)]);
+            assert!(!keyed.rolls_back && keyed.doubles.is_none() && keyed.insert.starts_with("INSERT IGNORE INTO"));
+            assert_eq!(table(&[("mysql-storage-engine", engine), ("secondary", "on")]).doubles, Some("id"), "{engine}");
+        }
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Everything that can be set about an OLTP workload: names and defaults as in sysbench 1.0.20 (`zipfian` is from 1.1).
 
+use super::load::FILLED;
 use super::values::{OltpParameters, SysbenchLayout};
 use super::{OltpKind, statements};
 use crate::dataset::Loaded;
 use crate::distribution::{Distribution, DistributionName};
 use crate::error::Error;
 use crate::parameter::{self, ParameterSlot, ParameterSpec};
-use plimsoll_model::NamedScalars;
+use plimsoll_model::{NamedScalars, Scalar};
 
 /// Largest id: the column is a signed INTEGER.
 const ID_MAX: u64 = 2_147_483_647;
@@ -39,7 +40,8 @@ impl OltpParameters {
         loaded: Option<Loaded<'_>>,
     ) -> Result<OltpParameters, Error> {
         let Some(loaded) = loaded else { return OltpParameters::parse(kind, typed) };
-        let data = OltpParameters::parse(kind, parameter::of_data(&TABLE, kind.name(), loaded.parameters))?;
+        let mut data = OltpParameters::parse(kind, parameter::of_data(&TABLE, kind.name(), loaded.parameters))?;
+        data.filled = loaded.parameters.get(FILLED) != Some(&Scalar::from(false));
         let mut wanted = data.clone();
         parameter::apply(&TABLE, kind.name(), typed, &mut wanted)?;
         wanted.validate(kind)?;
@@ -58,7 +60,27 @@ impl OltpParameters {
             let found = format!("--layout {}: the data have {}", wanted.layout.name(), data.layout.name());
             return refuse(found, "drop the data and load them again, or use another database");
         }
+        for spec in parameters(kind).filter(|spec| MADE_SO.contains(&spec.name)) {
+            let (asked, there) = (spec.text(&wanted), spec.text(&data));
+            if !asked.eq_ignore_ascii_case(&there) {
+                let found = format!("{} {asked} on data that were loaded with {there}", spec.name);
+                return refuse(found, "leave it out, or drop the data and load them again");
+            }
+        }
         Ok(wanted)
+    }
+
+    /// Refuses tables that were loaded empty, if `kind` needs rows.
+    ///
+    /// # Errors
+    /// [`Error::Combination`].
+    pub fn must_find_rows(&self, kind: OltpKind) -> Result<(), Error> {
+        if self.filled || matches!(kind, OltpKind::Insert | OltpKind::BulkInsert) {
+            return Ok(());
+        }
+        let found = "tables that were loaded empty, for oltp_insert".to_owned();
+        let remedy = format!("drop them, and load them with {}", kind.name());
+        Err(Error::Combination { workload: kind.name(), found, remedy })
     }
 
     /// Every parameter that `kind` uses, defaults included, by snake_case name.
@@ -119,6 +141,9 @@ const RANDOM_POINTS: &str = OltpKind::SelectRandomPoints.name();
 const RANDOM_RANGES: &str = OltpKind::SelectRandomRanges.name();
 const BULK_INSERT: &str = OltpKind::BulkInsert.name();
 
+/// What tables are made with, which a run finds as it is.
+const MADE_SO: [&str; 5] =
+    ["auto-inc", "secondary", "create-secondary", "mysql-storage-engine", "create-table-options"];
 const LAYOUTS: &[&str] = &[READ_WRITE, READ_ONLY, WRITE_ONLY, OltpKind::PointSelect.name()];
 const EVERY: &[&str] = &[
     READ_WRITE,
@@ -285,6 +310,46 @@ mod tests {
         let nothing = [("point-selects", "0"), ("range-selects", "off"), ("skip-trx", "on")];
         let message = parse(OltpKind::ReadOnly, &nothing).expect_err("refused");
         assert!(message.contains("a transaction without any statement"), "{message}");
+    }
+
+    #[test]
+    fn what_contradicts_the_data_is_refused() {
+        let loaded = OltpParameters::default().printable_data(OltpKind::ReadWrite);
+        let on = |pair: (&str, &str)| {
+            let loaded = Loaded { parameters: &loaded, seed: 1 };
+            OltpParameters::on(OltpKind::ReadOnly, [pair], Some(loaded)).map_err(|error| error.to_string())
+        };
+        let message = on(("mysql-storage-engine", "myisam")).expect_err("refused");
+        assert!(message.contains("mysql-storage-engine myisam on data that were loaded with innodb"), "{message}");
+        let others = [("auto-inc", "0"), ("secondary", "1"), ("create-secondary", "0"), ("create-table-options", "x")];
+        for pair in others {
+            assert!(on(pair).is_err(), "{pair:?}");
+        }
+        for pair in [("mysql-storage-engine", "InnoDB"), ("auto-inc", "1"), ("rand-type", "uniform")] {
+            assert!(on(pair).is_ok(), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn tables_that_were_loaded_empty_are_known_by_their_marker() {
+        use crate::dataset::Dataset;
+        use crate::oltp::load::{OltpData, rows_per_table};
+        let made = |kind, pairs: &[(&str, &str)]| {
+            let parameters = OltpParameters::parse(kind, pairs.iter().copied()).expect("accepted");
+            OltpData::new(kind, &parameters, 1).parameters()
+        };
+        let on = |kind, parameters: &NamedScalars| {
+            let none: [(&str, &str); 0] = [];
+            OltpParameters::on(kind, none, Some(Loaded { parameters, seed: 1 })).expect("accepted")
+        };
+        let empty = made(OltpKind::Insert, &[("auto-inc", "off")]);
+        let reader = on(OltpKind::PointSelect, &empty);
+        assert_eq!(rows_per_table(OltpKind::PointSelect, &reader), 0);
+        let message = reader.must_find_rows(OltpKind::PointSelect).expect_err("refused").to_string();
+        assert!(message.contains("load them with oltp_point_select"), "{message}");
+        assert!(on(OltpKind::Insert, &empty).must_find_rows(OltpKind::Insert).is_ok());
+        let full = made(OltpKind::ReadWrite, &[("auto-inc", "off")]);
+        assert!(!full.contains_key(FILLED) && on(OltpKind::PointSelect, &full).filled);
     }
 
     #[test]

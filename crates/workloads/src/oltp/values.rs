@@ -50,6 +50,8 @@ pub struct OltpParameters {
     pub rand_spec_res: f64,
     pub rand_pareto_h: f64,
     pub rand_zipfian_exp: f64,
+    /// Whether the tables were loaded with rows. Nobody types it: the data say it.
+    pub filled: bool,
 }
 
 impl Default for OltpParameters {
@@ -83,6 +85,7 @@ impl Default for OltpParameters {
             rand_spec_res: 75.0,
             rand_pareto_h: 0.2,
             rand_zipfian_exp: 0.8,
+            filled: true,
         }
     }
 }

@@ -154,10 +154,11 @@ impl Dataset for SmackData {
             rows,
             chunk: CHUNK_ROWS,
             rolls_back: engine.rolls_back(),
+            doubles: None,
             bytes: rows * row_bytes(engine) + TABLE_BYTES,
             load_data: format!(
                 "LOAD DATA LOCAL INFILE '{INFILE}' {ignore}INTO TABLE {TABLE_NAME} CHARACTER SET utf8mb4 \
-                 FIELDS TERMINATED BY '\\t' ESCAPED BY '' LINES TERMINATED BY '\\n' (username, pass, uid, gid)"
+                 FIELDS TERMINATED BY 0x09 ESCAPED BY '' LINES TERMINATED BY 0x0A (username, pass, uid, gid)"
             ),
             insert: format!("INSERT {ignore}INTO {TABLE_NAME} (username, pass, uid, gid) VALUES "),
         }]
@@ -258,7 +259,7 @@ mod tests {
             assert_eq!(
                 table.load_data,
                 "LOAD DATA LOCAL INFILE 'plimsoll' IGNORE INTO TABLE http_auth CHARACTER SET utf8mb4 \
-                 FIELDS TERMINATED BY '\\t' ESCAPED BY '' LINES TERMINATED BY '\\n' (username, pass, uid, gid)"
+                 FIELDS TERMINATED BY 0x09 ESCAPED BY '' LINES TERMINATED BY 0x0A (username, pass, uid, gid)"
             );
             assert!(table.create.ends_with(&format!("ENGINE = {engine}")));
             assert_eq!((table.ids, table.rows), (500, 500));

@@ -11,7 +11,7 @@ use crate::check::{Check, Expectation, Ledger, Moment, cells};
 use part::{CLIENT_PAYMENTS, CONDITIONS, DELIVERIES, PAYMENTS, STOCK_ORDERS, STOCK_REMOTE, STOCK_YTD, WarehouseRange};
 
 mod part;
-pub use part::{CLIENT_DELIVERIES, ORDERS_PER_DELIVERY};
+pub use part::{CLIENT_DELIVERIES, OF_CLIENTS, ORDERS_PER_DELIVERY};
 
 /// If history has no index, it is read as a whole at most this often.
 const HISTORY_SCANS: u64 = 10;

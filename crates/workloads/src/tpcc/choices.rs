@@ -38,7 +38,7 @@ pub enum Pacing {
 /// Which warehouse and district a transaction is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Affinity {
-    /// A terminal has a warehouse and a district of its own (clause 2.x.1.1).
+    /// A terminal has a warehouse of its own (clause 2.x.1.1), and for stock-levels a district (clause 2.8.1.1).
     #[default]
     Home,
     /// A connection has every n-th warehouse to itself; the district is random.

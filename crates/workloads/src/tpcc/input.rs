@@ -159,13 +159,18 @@ impl Inputs {
         TransactionKind::Purge
     }
 
-    /// Table set, warehouse and district: of the terminal, of the connection's slice, or any.
-    pub fn home(&self, input: &mut Input) -> HomeDistrict {
+    /// Table set, warehouse and district: of the terminal, of the connection's slice, or any. A terminal has a warehouse,
+    /// but a district for stock-levels alone (clause 2.8.1.1): the others draw it (clauses 2.4.1.2, 2.5.1.2, 2.6.1.2).
+    pub fn home(&self, kind: TransactionKind, input: &mut Input) -> HomeDistrict {
         let all = self.sets * self.warehouses;
         let (warehouse, d) = match self.affinity {
             Affinity::Home => {
                 let terminal = input.stream % (all * TERMINALS);
-                (terminal % all, terminal / all % TERMINALS + 1)
+                let d = match kind {
+                    TransactionKind::StockLevel => terminal / all % TERMINALS + 1,
+                    _ => input.rng.between(1, TERMINALS),
+                };
+                (terminal % all, d)
             }
             Affinity::Slice => {
                 let slices = all.min(input.connections.max(1) as u64);
@@ -266,6 +271,7 @@ impl Inputs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     const DRAWS: u64 = 100_000;
 
@@ -354,12 +360,28 @@ mod tests {
     fn terminals_stand_in_all_districts_of_all_warehouses() {
         let inputs = inputs(&[("profile", "sysbench"), ("affinity", "home"), ("warehouses", "3"), ("tables", "2")]);
         let homes: std::collections::HashSet<_> = (0..60)
-            .map(|stream| inputs.home(&mut input(stream, 0, 8)))
+            .map(|stream| inputs.home(TransactionKind::StockLevel, &mut input(stream, 0, 8)))
             .map(|home| (home.set, home.w, home.d))
             .collect();
         assert_eq!(homes.len(), 60);
         assert!(homes.iter().all(|(s, w, d)| (1..=2).contains(s) && (1..=3).contains(w) && (1..=10).contains(d)));
-        assert_eq!(inputs.home(&mut input(61, 0, 8)), inputs.home(&mut input(1, 9, 3)));
+        let of_stock = |stream, number, connections| {
+            inputs.home(TransactionKind::StockLevel, &mut input(stream, number, connections))
+        };
+        assert_eq!(of_stock(61, 0, 8), of_stock(1, 9, 3));
+    }
+
+    #[test]
+    fn a_terminal_has_a_district_of_its_own_for_stock_levels_alone() {
+        let inputs = inputs(&[("warehouses", "4")]);
+        let homes = |kind| {
+            let all = (0..2_000).map(|number| inputs.home(kind, &mut input(3, number, 16)));
+            all.map(|home| (home.w, home.d)).collect::<BTreeSet<_>>()
+        };
+        for kind in [TransactionKind::NewOrder, TransactionKind::Payment, TransactionKind::OrderStatus] {
+            assert_eq!(homes(kind), BTreeSet::from_iter((1..=10).map(|d| (4, d))), "{kind:?}");
+        }
+        assert_eq!(homes(TransactionKind::StockLevel), BTreeSet::from([(4, 1)]));
     }
 
     #[test]
@@ -369,7 +391,7 @@ mod tests {
             let mut owners = vec![std::collections::HashSet::new(); 8];
             for stream in 0..connections {
                 for number in 0..200 {
-                    let home = inputs.home(&mut input(stream, number, connections as usize));
+                    let home = inputs.home(TransactionKind::NewOrder, &mut input(stream, number, connections as usize));
                     owners[home.w as usize].insert(stream);
                 }
             }

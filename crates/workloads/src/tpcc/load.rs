@@ -65,11 +65,12 @@ impl OrderEntryData {
             rows,
             chunk: chunk(entity),
             rolls_back: true,
+            doubles: None,
             bytes: rows * (row_bytes + entry_bytes * after.len() as u64) + TABLE_BYTES,
             // A value contains nothing to escape; the escape is there for \N.
             load_data: format!(
                 "LOAD DATA LOCAL INFILE '{INFILE}' INTO TABLE {name} CHARACTER SET utf8mb4 \
-                 FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' ({columns})"
+                 FIELDS TERMINATED BY 0x09 ESCAPED BY 0x5C LINES TERMINATED BY 0x0A ({columns})"
             ),
             insert: format!("INSERT INTO {name} ({columns}) VALUES "),
             after,

@@ -301,7 +301,7 @@ pub static TABLE: [Spec; 16] = [
         ParameterSlot::Parsed { accepted: "five weights such as 45/43/4/4/4, not all 0", get: |p| p.mix.to_string(),
             set: |p, text| TransactionMix::parse(text).map(|mix| p.mix = mix).is_some() }),
     traffic("pacing", "none", "whether terminals keep the keying and think times of clause 5.2.5", choice!(Pacing, pacing)),
-    traffic("affinity", "home", "warehouse and district: of the terminal, a slice of the warehouses, or random (sysbench: random)", choice!(Affinity, affinity)),
+    traffic("affinity", "home", "warehouse: of the terminal (its district too for stock-level), of a slice, or random (sysbench: random)", choice!(Affinity, affinity)),
     traffic("call-style", "batched", "a statement for each row, for the rows of a table, or one CALL (dbt2: procedure; sysbench: per-row)", choice!(CallStyle, call_style)),
     traffic("isolation", "repeatable-read", "isolation level of the sessions", choice!(Isolation, isolation)),
     data("fk", "none", "foreign keys; declared ones are not checked in a run (sysbench: declared)", choice!(ForeignKeys, fk)),

@@ -1,7 +1,7 @@
 //! What an order-entry run reports besides latency and throughput: NOPM, the limits on the 90th percentile, and whether
 //! what was drawn is what the specification requires.
 
-use super::choices::{DeliveryMode, Fidelity, Pacing};
+use super::choices::{Affinity, DeliveryMode, Fidelity, Pacing};
 use super::counters::{CLASSES, Counter};
 use super::parameters::TpccParameters;
 use super::random::{Constants, HOTTEST, NuRand};
@@ -280,6 +280,7 @@ fn notes(
              that these allow"
         )
     }));
+    notes.extend(few_homes(parameters, point));
     let is_compat = parameters.fidelity == Fidelity::Compat;
     if is_compat {
         notes.extend(COMPAT.map(str::to_owned));
@@ -294,6 +295,19 @@ fn notes(
     let odd = ODD.into_iter().map(|(counter, what)| (counted.of(counter), what));
     notes.extend(odd.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{what}: {count}")));
     notes
+}
+
+/// Says that much of the data is hardly touched: each connection of a closed loop is one terminal with one warehouse.
+fn few_homes(parameters: &TpccParameters, point: &Point) -> Option<String> {
+    let all = parameters.warehouses * parameters.tables;
+    let homes = point.load.connections as u64;
+    let is_tied = parameters.affinity == Affinity::Home && parameters.pacing == Pacing::None;
+    (is_tied && point.load.rate.is_none() && (1..all).contains(&homes)).then(|| {
+        format!(
+            "connections have {homes} of {all} warehouses for home: the others are touched by remote lines and \
+             payments alone; `--affinity random` or `slice` uses all"
+        )
+    })
 }
 
 const ONE_WAREHOUSE: &str = "with one warehouse nothing is remote: remote lines and payments are not audited";
@@ -548,6 +562,21 @@ mod tests {
     fn paced_terminals_are_told_what_is_possible() {
         let (_, entry) = judged(&parameters(&[("pacing", "spec"), ("warehouses", "10000")]), point(300), &counted(300));
         assert!(entry.notes.iter().any(|note| note.contains("13.37 new orders per minute and warehouse of the 12.73")));
+    }
+
+    #[test]
+    fn connections_that_leave_warehouses_alone_are_told_so() {
+        use plimsoll_model::LoadPoint;
+        let noted = |pairs: &[(&str, &str)], load: LoadPoint| {
+            let (_, entry) = judged(&parameters(pairs), Point { load, ..point(1) }, &counted(1));
+            entry.notes.iter().any(|note| note.contains("16 of 100 warehouses for home"))
+        };
+        let hundred = ("warehouses", "100");
+        let few = LoadPoint::closed(16);
+        assert!(noted(&[hundred], few));
+        assert!(!noted(&[hundred], LoadPoint::closed(1_000)));
+        assert!(!noted(&[hundred], LoadPoint { rate: Some(10.0), ..few }), "arrivals go to all terminals");
+        assert!(!noted(&[hundred, ("affinity", "random")], few) && !noted(&[hundred, ("pacing", "spec")], few));
     }
 
     #[test]

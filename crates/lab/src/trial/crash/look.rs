@@ -22,6 +22,8 @@ pub(super) struct AfterFault<'c, W> {
     pub plan: &'c RunPlan,
     pub chosen: &'c ChosenWorkload,
     pub told: &'c [LoggedCommit],
+    /// Entries of the ledger that were there before the load.
+    pub before: u64,
     pub struck_ns: u64,
     /// Until when the server carried what it carries without a fault.
     pub carried_until_ns: u64,
@@ -65,13 +67,13 @@ impl<W: Workload> AfterFault<'_, W> {
         found.corrupt.extend(self.damaged_tables(target)?);
         let findings = check::findings(target, self.chosen, CONNECTIONS, &mut now.watch)?;
         let reckoning = match self.chosen {
-            ChosenWorkload::Ledger(_) => of_entries(self.told, &entries(target)?),
+            ChosenWorkload::Ledger(_) => of_entries(self.told, &entries(target)?, self.before),
             _ => {
                 found.hidden = outcome.counted.unknown;
                 of_findings(acknowledged(self.chosen, &outcome.counted, self.told), self.told, &findings)
             }
         };
-        (found.acknowledged, found.lost) = (reckoning.acknowledged, Some(reckoning.lost));
+        (found.acknowledged, found.lost) = (reckoning.acknowledged, reckoning.lost);
         found.unacknowledged = reckoning.unacknowledged;
         found.lost_seconds = reckoning.lost_ns.map(|times| times.seconds_until(self.struck_ns));
         // That something is missing is counted; only what else does not hold is damage.

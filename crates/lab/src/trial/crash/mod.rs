@@ -65,7 +65,7 @@ pub fn crash<W: Workload>(now: &mut UnderWay, under: Crash<W>, fault: PlannedFau
     let plan = RunPlan { warmup_seconds: 0.0, measure: Measure::Seconds(seconds), rounds: 1, ..plan.clone() };
     let victim = target.server.as_ref().and_then(Victim::of);
     let victim = victim.ok_or_else(|| environment("the server ended before its load began"))?;
-    can_tell(target, chosen)?;
+    let before = can_tell(target, chosen)?;
     prepare(now, setup, fault.kind)?;
     let log = Arc::new(CommitLog::new(commit_file(now.writer.directory())?));
     let (is_over, is_done) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -102,7 +102,7 @@ pub fn crash<W: Workload>(now: &mut UnderWay, under: Crash<W>, fault: PlannedFau
     if found.end == CrashEnd::Answered {
         let struck_ns = log.time_ns(strike.at);
         let carried_until_ns = struck_ns.saturating_sub((strike.cut_seconds() * 1e9) as u64);
-        let after = AfterFault { adapter, plan: &plan, chosen, told: &told, struck_ns, carried_until_ns };
+        let after = AfterFault { adapter, plan: &plan, chosen, told: &told, before, struck_ns, carried_until_ns };
         match (after.look(now, target, &mut outcome, &mut found)?, &strike.copy) {
             (true, Some(copy)) => {
                 // Clients were told of what else is there, but later.

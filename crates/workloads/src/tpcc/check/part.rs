@@ -38,6 +38,8 @@ const LOADED_ROWS: &str = "rows of a load";
 const CLIENT_ORDERS: &str = "new orders are those that clients committed";
 pub const CLIENT_PAYMENTS: &str = "payments are those that clients committed";
 pub const CLIENT_DELIVERIES: &str = "delivered orders are those that clients committed";
+/// What holds the data against what clients were told.
+pub const OF_CLIENTS: [&str; 3] = [CLIENT_ORDERS, CLIENT_PAYMENTS, CLIENT_DELIVERIES];
 
 /// Some warehouses of a table set.
 pub struct WarehouseRange<'a> {

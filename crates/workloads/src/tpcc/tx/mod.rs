@@ -117,7 +117,7 @@ impl Tpcc {
         session: &mut Session,
         input: &mut Input,
     ) -> Result<End, Failure> {
-        let home = self.inputs.home(input);
+        let home = self.inputs.home(kind, input);
         let (inputs, rng) = (&self.inputs, &mut input.rng);
         let mut sender = self.sender(session, home);
         match kind {
