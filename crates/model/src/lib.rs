@@ -33,6 +33,7 @@ pub mod samples;
 pub mod scalar;
 pub mod scaling;
 pub mod secrets;
+pub mod series;
 pub mod statements;
 pub mod stopping;
 pub mod summary;

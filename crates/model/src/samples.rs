@@ -496,21 +496,3 @@ pub struct CollectorSample {
     /// Why there is no value.
     pub error: Option<String>,
 }
-
-/// What was sampled of a trial. `t_ns` counts from its start everywhere.
-#[derive(Clone, Debug, Default)]
-pub struct Series {
-    pub intervals: Vec<Interval>,
-    pub host: Vec<HostSample>,
-    pub server: Vec<ServerSample>,
-    /// The block device below the files of a storage trial.
-    pub device: Vec<DeviceSample>,
-    /// What a server of ours said of itself.
-    pub status: Vec<StatusSample>,
-    /// What the two sides of a network lane did.
-    pub storage: Vec<StorageSample>,
-    /// What the machines of load agents did.
-    pub agents: Vec<AgentSample>,
-    /// The user's own numbers.
-    pub collectors: Vec<CollectorSample>,
-}

@@ -16,7 +16,7 @@ use plimsoll_host::{owner, remove as trees};
 use plimsoll_load::histogram::BinCounts;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::{LabSummary, TrialOutcome};
-use plimsoll_model::samples::Series;
+use plimsoll_model::series::Series;
 use plimsoll_model::summary::Summary;
 use rustix::fs::{FlockOperation, flock};
 use std::cmp::Ordering;

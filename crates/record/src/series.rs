@@ -4,7 +4,7 @@
 use crate::lines::{read_json, read_json_lines};
 use crate::memory::Allowance;
 use crate::{RecordError, Result, file};
-use plimsoll_model::samples::Series;
+use plimsoll_model::series::Series;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;

@@ -10,7 +10,7 @@ use plimsoll_model::lab::{
     Tried, VariantComparison,
 };
 use plimsoll_model::published::{Printed, PublishedKind};
-use plimsoll_model::samples::Series;
+use plimsoll_model::series::Series;
 use plimsoll_model::summary::{LatencyMs, Point};
 use plimsoll_model::{Caveat, Estimate};
 use plimsoll_render::{Format, render};

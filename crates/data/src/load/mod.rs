@@ -9,7 +9,6 @@ mod worker;
 use crate::DataError;
 use crate::dataset::{self, DatasetState};
 use crate::instance::{self, put_back};
-use crate::starting_data::server::TABLES_AT_ONCE;
 use crate::target::OpenTarget;
 use chunk::{Chunk, ChunkWriter, STATEMENT_LIMIT};
 use plimsoll_watch::{Event, LoadProgress, Watcher};
@@ -22,6 +21,9 @@ use std::time::{Duration, Instant};
 use work::LoadWork;
 use worker::LoadShared;
 
+/// Tables of one ANALYZE TABLE or CHECKSUM TABLE. An answer that has begun has to end soon, whatever the limit of its
+/// statement; a server begins it when some hundred tables have filled a buffer.
+pub(crate) const TABLES_AT_ONCE: usize = 100;
 const TICK: Duration = Duration::from_millis(100);
 /// "Duplicate key name": an index that was built before a kill and not marked.
 const INDEX_EXISTS: u16 = 1061;

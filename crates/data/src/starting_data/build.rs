@@ -4,7 +4,7 @@
 use super::recipe::Recipe;
 use super::{TrialDirectories, server, small_redo, stopped};
 use crate::DataError;
-use crate::load::load;
+use crate::load::{TABLES_AT_ONCE, load};
 use crate::target::{DATABASE, OpenTarget};
 use plimsoll_engine::control::Control;
 use plimsoll_server::snapshot::store::{Making, Stored, StoredContent, StoredDescription};
@@ -105,7 +105,7 @@ fn pin_statistics(control: &mut Control, tables: &[String]) -> Result<(), DataEr
     for table in tables.iter().filter(|table| found.contains(&table.as_str())) {
         control.run(&format!("ALTER TABLE {} STATS_AUTO_RECALC = 0", identifier(table))).map_err(failed)?;
     }
-    for some in tables.chunks(server::TABLES_AT_ONCE) {
+    for some in tables.chunks(TABLES_AT_ONCE) {
         control.rows(&format!("ANALYZE TABLE {}", identifiers(some))).map_err(failed)?;
     }
     Ok(())

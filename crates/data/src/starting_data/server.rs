@@ -3,6 +3,7 @@
 
 use super::stopped;
 use crate::DataError;
+use crate::load::TABLES_AT_ONCE;
 use crate::target::{DATABASE, OpenTarget};
 use plimsoll_engine::control::Control;
 use plimsoll_model::Build;
@@ -18,10 +19,6 @@ use std::time::Duration;
 
 /// A slow shutdown merges all buffered changes and purges all old versions first.
 const STOPS_WITHIN: Duration = Duration::from_secs(3600);
-
-/// Tables of one ANALYZE TABLE or CHECKSUM TABLE. An answer that has begun has to end soon, whatever the limit of its
-/// statement; a server begins it when some hundred tables have filled a buffer.
-pub(crate) const TABLES_AT_ONCE: usize = 100;
 
 /// Starts a server on the data of a trial directory, or on a new data directory if there are none.
 ///

@@ -5,7 +5,8 @@ use crate::interval::Measured;
 use crate::subject::{MemoryRates, Trial};
 use crate::table::{Column, Table};
 use plimsoll_model::number::{NOTHING, short};
-use plimsoll_model::samples::{HostSample, Interval, MemorySample, Phase, Series, ServerSample};
+use plimsoll_model::samples::{HostSample, Interval, MemorySample, Phase, ServerSample};
+use plimsoll_model::series::Series;
 
 const MIB: f64 = (1u64 << 20) as f64;
 

@@ -5,7 +5,8 @@ pub mod order_entry;
 
 use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Candidate, Cost, Diagnosis, Evidence};
 use plimsoll_model::lab::TrialStatus;
-use plimsoll_model::samples::{HostSample, Interval, Phase, Series};
+use plimsoll_model::samples::{HostSample, Interval, Phase};
+use plimsoll_model::series::Series;
 use plimsoll_model::summary::*;
 use plimsoll_model::{Caveat, Flavour, LoadPoint, Metric};
 use plimsoll_render::{Format, render};
