@@ -216,7 +216,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "LIST")]
     pub rate: Option<Rates>,
     /// How the arrivals of an open loop are spaced.
-    #[arg(long, default_value = "poisson", value_parser = ["poisson", "constant"], value_name = "SPREAD")]
+    #[arg(long, default_value = "poisson", value_parser = ["poisson", "constant"], value_name = "SPREAD",
+          requires = "rate")]
     pub arrivals: String,
     /// Run this long before measuring.
     #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
@@ -225,10 +226,10 @@ pub struct RunArgs {
     #[arg(long, value_parser = duration, value_name = "DURATION", help = "Measure this long [default: 10s]")]
     pub time: Option<Duration>,
     /// Measure this many transactions over all connections instead of a time.
-    #[arg(long, value_name = "N", conflicts_with = "events_per_connection")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["events_per_connection", "time"])]
     pub events: Option<u64>,
     /// Measure this many transactions on each connection instead of a time.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "time")]
     pub events_per_connection: Option<u64>,
     /// Measure all load points this often, one pass after the other; 3 or more give intervals that say how far another
     /// run would differ.

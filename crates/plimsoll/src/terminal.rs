@@ -68,7 +68,7 @@ pub fn settle() {
 /// steer a terminal is shown as `\u{1b}`, even in a pipe: it may end up on somebody's terminal.
 ///
 /// # Errors
-/// If it cannot be written: a full disk, a closed pipe.
+/// If it cannot be written: a full disk. A pipe that its reader has closed is no error: nobody wants more of it.
 pub fn result(text: &str) -> std::io::Result<()> {
     document(&escaped_lines(text))
 }
@@ -100,7 +100,12 @@ pub fn document(text: &str) -> std::io::Result<()> {
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let written =
         out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes())).and_then(|()| out.flush());
-    written.map_err(|error| std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}")))
+    match written {
+        // Who read it has closed it: `head`, or a `tee` that the same Ctrl-C has ended. What was measured is recorded.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))),
+        Ok(()) => Ok(()),
+    }
 }
 
 /// Escapes everything but the styles of reports.

@@ -58,14 +58,14 @@ pub fn run(args: &AdviseArgs) -> anyhow::Result<u8> {
         (None, None, Some(file)) => (of_file(args, file, &asked)?, DONE),
         (None, None, None) => of_target(args, asked)?,
     };
-    if args.json {
-        terminal::json(&data(&advice))?;
-    } else {
-        terminal::styled(&told(&advice, terminal::look()))?;
-    }
+    let printed = match args.json {
+        true => terminal::json(&data(&advice)),
+        false => terminal::styled(&told(&advice, terminal::look())),
+    };
     if let (Some(path), Some(format)) = (&args.output, format) {
         write(&advice, path, format)?;
     }
+    printed?;
     let fails = args.fail_on.is_some_and(|least| advice.worst() >= Some(least.severity()));
     Ok(if fails && code == DONE { CHECK_FAILED } else { code })
 }

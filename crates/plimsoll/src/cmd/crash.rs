@@ -153,10 +153,10 @@ fn lane(args: &CrashArgs) -> Result<Option<String>, LabError> {
 
 fn show(args: &CrashArgs, finished: Finished) -> anyhow::Result<u8> {
     let Finished { summary, recording, ended, failed, goes_on, .. } = finished;
-    match args.json {
-        true => terminal::json(&summary)?,
-        false => terminal::styled(&lab::terminal(&summary, terminal::look()))?,
-    }
+    let printed = match args.json {
+        true => terminal::json(&summary),
+        false => terminal::styled(&lab::terminal(&summary, terminal::look())),
+    };
     tell_failures(&failed, summary.trials.done + summary.trials.failed);
     let is_broken = summary.crashes.iter().any(|cell| cell.breaks_its_promise());
     let permission = if args.own.allow_commands { " --allow-commands" } else { "" };
@@ -169,5 +169,6 @@ fn show(args: &CrashArgs, finished: Finished) -> anyhow::Result<u8> {
         Ok(recorded) => tell_page(&recording, &recorded),
         Err(error) => terminal::note(&format!("the recording cannot be read: {error:#}")),
     }
+    printed?;
     Ok(code)
 }

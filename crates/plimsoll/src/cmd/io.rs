@@ -19,6 +19,7 @@ use plimsoll_storage::op::SyncMode;
 use plimsoll_storage::probe::test::{IoMode, TestMode, TestOptions, listing, step};
 use plimsoll_storage::sheet::is_refused;
 use plimsoll_storage::suite::Suite;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -97,25 +98,34 @@ fn test(args: &IoArgs) -> Option<TestOptions> {
 
 fn show(args: &IoArgs, test: Option<&TestOptions>, finished: FinishedEvaluation) -> anyhow::Result<u8> {
     let FinishedEvaluation { summary, recording, ended } = finished;
-    match (args.json, test, summary.probes.first()) {
-        (true, _, _) => terminal::json(&summary)?,
-        (false, Some(options), Some(probe)) => {
-            terminal::result(&(listing(probe, options) + &caveats(&summary, probe)))?
-        }
-        (false, _, _) => terminal::styled(&report::terminal(&summary, terminal::look()))?,
-    }
+    let printed = print(args, test, &summary);
     match &ended {
         Some(EarlyEnd::Failed(why)) => terminal::note(&clean(&format!("plimsoll: the evaluation ended early: {why}"))),
         Some(EarlyEnd::Interrupted) => terminal::note("interrupted; results so far are kept"),
         None => {}
     }
     tell_failures(&summary);
-    let path = write_page(&recording, &shown(&recording, &summary))?;
-    match args.json {
-        true => terminal::note(&clean(&format!("report: {}", path.display()))),
-        false => terminal::result(&path.display().to_string())?,
+    terminal::note(&clean(&format!("recording: {}", recording.display())));
+    // The result is worth more than its page.
+    match write_page(&recording, &shown(&recording, &summary)) {
+        Ok(path) if args.json || printed.is_err() => {
+            terminal::note(&clean(&format!("report: {}", path.display())));
+        }
+        Ok(path) => terminal::result(&path.display().to_string())?,
+        Err(error) => terminal::note(&clean(&format!("{error:#}"))),
     }
+    printed?;
     Ok(code(&summary, ended.as_ref()))
+}
+
+fn print(args: &IoArgs, test: Option<&TestOptions>, summary: &IoSummary) -> io::Result<()> {
+    match (args.json, test, summary.probes.first()) {
+        (true, _, _) => terminal::json(summary),
+        (false, Some(options), Some(probe)) => {
+            terminal::result(&(listing(probe, options) + &caveats(summary, probe)))
+        }
+        (false, _, _) => terminal::styled(&report::terminal(summary, terminal::look())),
+    }
 }
 
 /// What was recorded, or only the summary if that cannot be read: a report is still possible.

@@ -235,11 +235,11 @@ pub fn recording(home: &Home, text: &str, what: &str, is_wanted: impl Fn(&Path) 
 
 fn show(args: &LabArgs, plan: &LabPlan, baseline: Option<&Baseline>, finished: Finished) -> anyhow::Result<u8> {
     let Finished { summary, recording, ended, failed, broken, goes_on } = finished;
-    let findings = gated::findings(args, plan, baseline, &summary, &recording)?;
-    match args.json {
-        true => terminal::json(&Gated { document: &summary, gate: &findings })?,
-        false => terminal::styled(&lab::terminal(&summary, terminal::look()))?,
-    }
+    let findings = gated::findings(args, plan, baseline, &summary, &recording);
+    let printed = match args.json {
+        true => terminal::json(&Gated { document: &summary, gate: &findings }),
+        false => terminal::styled(&lab::terminal(&summary, terminal::look())),
+    };
     let again = goes_on.then(|| resumed("plimsoll lab", &recording, args.server.as_deref()) + &said_again(args));
     tell_failures(&failed, summary.trials.done + summary.trials.failed);
     tell_damage(&broken);
@@ -258,13 +258,15 @@ fn show(args: &LabArgs, plan: &LabPlan, baseline: Option<&Baseline>, finished: F
     }
     terminal::note(&format!("recording: {}", recording.display()));
     tell_kept(&summary, &recording);
-    if let Some(tune) = &summary.tune {
-        write_option_file(plan, tune, &recording, None)?;
-    }
+    // What was found stands in the recording too.
+    let written = summary.tune.as_ref().map_or(Ok(()), |tune| write_option_file(plan, tune, &recording, None));
+    written.unwrap_or_else(|error| terminal::note(&format!("{error:#}")));
     recorded.iter().for_each(|recorded| tell_page(&recording, recorded));
     let ended_early = ended.as_ref().map(|ended| ended.why().to_owned());
     let judged = GateOutcome { suite: "plimsoll lab", answer: summary.headline, findings, ended_early };
-    gate::conclude(&args.verdict, &judged, code)
+    let code = gate::conclude(&args.verdict, &judged, code)?;
+    printed?;
+    Ok(code)
 }
 
 /// What continues a recording, by the command that made it.

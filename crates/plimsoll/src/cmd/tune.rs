@@ -242,25 +242,27 @@ fn said_again(args: &TuneArgs, plan: &LabPlan) -> String {
 
 fn show(args: &TuneArgs, plan: &LabPlan, finished: Finished) -> anyhow::Result<u8> {
     let Finished { summary, recording, ended, broken, goes_on, .. } = finished;
-    match args.json {
-        true => terminal::json(&summary)?,
-        false => terminal::styled(&lab::terminal(&summary, terminal::look()))?,
-    }
+    let printed = match args.json {
+        true => terminal::json(&summary),
+        false => terminal::styled(&lab::terminal(&summary, terminal::look())),
+    };
     let again =
         goes_on.then(|| resumed("plimsoll tune", &recording, args.own.server.as_deref()) + &said_again(args, plan));
     tell_damage(&broken);
     let is_refuted = summary.tune.as_ref().is_some_and(|tune| tune.conclusion == TuneConclusion::NotConfirmed);
     let code = tell_end(ended.as_ref(), if is_refuted { CHECK_FAILED } else { DONE }, again.as_deref());
     terminal::note(&format!("recording: {}", recording.display()));
-    if let Some(tune) = &summary.tune {
+    let written = summary.tune.as_ref().map_or(Ok(()), |tune| {
         write_option_file(plan, tune, &recording, args.write_config.as_deref()).or_else(|error| {
             terminal::note(&format!("{error:#}"));
             write_option_file(plan, tune, &recording, None)
-        })?;
-    }
+        })
+    });
     match recorded(&recording) {
         Ok(recorded) => tell_page(&recording, &recorded),
         Err(error) => terminal::note(&format!("the recording cannot be read: {error:#}")),
     }
+    written?;
+    printed?;
     Ok(code)
 }

@@ -37,6 +37,8 @@ fn wrong_words_are_refused_before_anything_starts() {
         ("run oltp_read_write --target mysql://root@localhost/x?colour=red", vec!["colour", "socket"]),
         ("run oltp_read_write --database a`b", vec!["database", "a`b"]),
         ("run oltp_read_write --defaults-file /nonexistent/my.cnf", vec!["/nonexistent/my.cnf"]),
+        ("quickstart --time 0s", vec!["--time"]),
+        ("quickstart --out /dev/null/page", vec!["--out", "/dev/null/page"]),
         ("server start --set innodb_buffer_pool_size", vec!["--set", "NAME=VALUE"]),
         ("server start ../../escape", vec!["escape"]),
     ] {
@@ -62,6 +64,9 @@ fn wrong_options_are_refused_with_what_is_accepted() {
         ("run oltp_read_write --no-such-option 1", "--no-such-option"),
         ("run oltp_read_write --events 5 --events-per-connection 5", "--events-per-connection"),
         ("run oltp_read_write --events 0", "events"),
+        ("run oltp_read_write --events 5 --time 5s", "--time"),
+        ("run oltp_read_write --events-per-connection 5 --time 5s", "--time"),
+        ("run oltp_read_write --arrivals constant", "--rate"),
         ("run", "WORKLOAD"),
         ("load oltp_read_write --threads 0", "threads"),
         ("quickstart --table-size 0", "table-size"),
