@@ -235,8 +235,8 @@ pub struct RunArgs {
     /// run would differ.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)), value_name = "N")]
     pub rounds: u32,
-    /// Seconds between progress lines; 0 for none. A terminal shows each second in place, and lines only for longer
-    /// intervals.
+    /// Seconds between progress lines, each of which adds them up; 0 for none. A terminal shows each second in place, and
+    /// lines only for longer intervals.
     #[arg(long, default_value_t = 1, value_name = "SECONDS")]
     pub report_interval: u64,
     /// Seed of the load; random if not given, and printed.

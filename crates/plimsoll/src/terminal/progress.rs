@@ -2,7 +2,7 @@
 
 use super::screen::SCREEN;
 use super::view::{Doing, LabView, Loading, MeasurementStep, RunView, View, Work};
-use super::words;
+use super::words::{self, LineSums};
 use super::{interrupt_flag, note};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::OpeningStep;
@@ -30,7 +30,7 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 pub struct Progress {
     /// Seconds between interval lines; 0 for none.
     every: u64,
-    seconds: f64,
+    sums: LineSums,
     said: Option<OpeningStep>,
     load_line: Duration,
     /// What is shown in place. It is kept without a terminal too, so that events are followed in one way only.
@@ -45,7 +45,7 @@ impl Progress {
         let view = View { interrupted: interrupt_flag()?, ..View::default() };
         let live = SCREEN.is_live();
         let every = if live && every == 1 { 0 } else { every };
-        Ok(Progress { every, seconds: 0.0, said: None, load_line: Duration::ZERO, view, live })
+        Ok(Progress { every, sums: LineSums::default(), said: None, load_line: Duration::ZERO, view, live })
     }
 
     /// Removes the view.
@@ -112,10 +112,9 @@ impl Progress {
             Work::Run(run) => run.add(interval, host, server),
             Work::Other => {}
         }
-        self.seconds += interval.seconds;
-        if self.every > 0 && self.seconds + 0.01 >= self.every as f64 {
-            self.seconds = 0.0;
-            note(&words::interval(point, interval));
+        self.sums.add(interval);
+        if self.sums.is_due(self.every) {
+            note(&words::interval(point, interval, &std::mem::take(&mut self.sums)));
         }
     }
 
@@ -212,7 +211,7 @@ impl Watcher for Progress {
             Event::Server { step, since } => self.server(step, since),
             Event::Load(progress) => self.load(progress),
             Event::PointBegins { place, of, point, plan } => {
-                (self.seconds, self.view.doing) = (0.0, None);
+                (self.sums, self.view.doing) = (LineSums::default(), None);
                 match &mut self.view.work {
                     Work::Run(run) => run.next(place, point),
                     work => *work = Work::Run(Box::new(RunView::new(plan, place, of, point))),
@@ -223,7 +222,7 @@ impl Watcher for Progress {
                     let were = if of == 1 { "was" } else { "were" };
                     note(&format!("{} {were} disturbed; measuring again", counted(of as f64, "measurement")));
                 }
-                (self.seconds, self.view.doing) = (0.0, None);
+                (self.sums, self.view.doing) = (LineSums::default(), None);
                 self.view.work = Work::Run(Box::new(RunView::new(plan, place, of, point)));
             }
             Event::Interval { point, interval, host, server } => self.interval(point, interval, host, server),
