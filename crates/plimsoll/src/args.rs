@@ -178,7 +178,7 @@ pub struct QuickstartArgs {
 #[derive(Debug, Args)]
 pub struct WorkloadsArgs {
     /// The workload to describe.
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "WORKLOAD")]
     pub name: Option<String>,
 }
 
@@ -312,7 +312,8 @@ pub struct CheckArgs {
     /// Instead, whether two databases are the same: tables, their definitions, rows and checksums, and which views, triggers and
     /// routines there are; what those say is not compared. Each is a target with its database, on any servers. Nobody may write
     /// to them meanwhile.
-    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["workload", "target", "server", "database"])]
+    #[arg(long, num_args = 2, value_names = ["TARGET", "TARGET"],
+          conflicts_with_all = ["workload", "target", "server", "database", "threads"])]
     pub same: Option<Vec<String>>,
     #[command(flatten)]
     pub target: TargetArgs,

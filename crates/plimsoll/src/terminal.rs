@@ -16,7 +16,7 @@ use plimsoll_report::terminal::{STYLES, TextLook};
 use screen::SCREEN;
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -122,12 +122,19 @@ fn unstyled_escaped(text: &str) -> String {
     shown + &escaped_lines(rest)
 }
 
-/// How a result is laid out on standard output: as wide as the terminal, else [`TextLook::PLAIN`]. NO_COLOR is as defined
-/// by no-color.org.
+/// How a result is laid out on standard output: as wide as the terminal, else [`TextLook::PLAIN`].
 pub fn look() -> TextLook {
     let out = std::io::stdout();
-    let colour = out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    match tty::columns(&out) {
+    look_of(tty::takes_styles(&out), tty::columns(&out))
+}
+
+/// The same for notes, which have no styles.
+pub fn look_of_notes() -> TextLook {
+    look_of(false, tty::columns(&std::io::stderr()))
+}
+
+fn look_of(colour: bool, columns: Option<usize>) -> TextLook {
+    match columns {
         Some(columns) => TextLook { colour, width: columns, room: columns },
         None => TextLook { colour, ..TextLook::PLAIN },
     }

@@ -1,6 +1,7 @@
 //! `plimsoll quickstart`: goes from nothing to a measured report.
 
 use super::report::{page, write_beside, write_page};
+use super::target::close;
 use super::{DONE, ENVIRONMENT, INTERRUPTED};
 use crate::args::QuickstartArgs;
 use crate::terminal::{self, Progress};
@@ -62,9 +63,9 @@ pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
         seconds * plan.trials() as f64
     ));
     let naming = Naming { recording: "quickstart", kind: Plan::Quickstart, tool_version: env!("CARGO_PKG_VERSION") };
-    let finished = run_chosen(&mut target, &home, &plan, &chosen, marker.as_ref(), &naming, &mut progress)?;
-    std::mem::drop(target);
-    show(&args, finished)
+    let finished = run_chosen(&mut target, &home, &plan, &chosen, marker.as_ref(), &naming, &mut progress);
+    close(target, &mut progress);
+    show(&args, finished?)
 }
 
 /// Makes the directory, and a file in it for a moment: that nothing can be written there would only show at the end.

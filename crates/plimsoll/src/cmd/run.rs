@@ -63,10 +63,9 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     let recording = args.name.clone().unwrap_or_else(|| name_of(name));
     let naming = Naming { recording: &recording, kind: Plan::Run, tool_version: env!("CARGO_PKG_VERSION") };
     let finished = run_chosen(&mut target, &home, &plan, &chosen, marker.as_ref(), &naming, &mut progress);
-    progress.clear();
-    let finished = finished?;
     // A result waits until somebody has read it; the server does not.
-    drop(target);
+    target::close(target, &mut progress);
+    let finished = finished?;
     show(&args, &plan, baseline.as_ref(), finished)
 }
 
