@@ -28,8 +28,14 @@ pub struct Exported {
 /// cleaned, and logs, option files, pages and notes stay behind.
 ///
 /// # Errors
-/// [`ArchiveError::Record`] for what is no recording or is still being written, [`ArchiveError::Io`].
-pub fn export(recording: &Path, out: impl Write, scrubber: Option<&Scrubber>) -> Result<Exported> {
+/// [`ArchiveError::Record`] for what is no recording or is still being written, [`ArchiveError::Io`],
+/// [`ArchiveError::Interrupted`] before the next file once `is_interrupted`.
+pub fn export(
+    recording: &Path,
+    out: impl Write,
+    scrubber: Option<&Scrubber>,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<Exported> {
     read::manifest(recording)?;
     if read::is_being_written(recording) {
         return Err(RecordError::InUse { path: recording.to_owned() }.into());
@@ -42,6 +48,9 @@ pub fn export(recording: &Path, out: impl Write, scrubber: Option<&Scrubber>) ->
     let mut exported = Exported { files: 0, bytes: 0 };
     let mut cleaned = Cleaned::default();
     for path in files(recording, Path::new(""))? {
+        if is_interrupted() {
+            return Err(ArchiveError::Interrupted);
+        }
         let from = recording.join(&path);
         let mut content = file::open(&from).map_err(ArchiveError::io(&from))?;
         let size = content.metadata().map_err(ArchiveError::io(&from))?.len();

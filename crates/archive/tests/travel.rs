@@ -36,7 +36,7 @@ fn recorded(home: &Path) -> PathBuf {
 
 fn packed(recording: &Path, scrubber: Option<&Scrubber>) -> Vec<u8> {
     let mut out = Vec::new();
-    export(recording, &mut out, scrubber).unwrap();
+    export(recording, &mut out, scrubber, &GO_ON).unwrap();
     out
 }
 
@@ -54,6 +54,14 @@ fn what_goes_out_comes_in_again() {
     assert!(matches!(import(Cursor::new(&file), &recordings, &GO_ON), Err(ArchiveError::Exists { .. })));
     assert_eq!(fs::read_dir(&recordings).unwrap().count(), 1, "nothing half done is left");
     read::must_be_ours(&imported).unwrap();
+}
+
+#[test]
+fn packing_can_be_interrupted() {
+    let home = tempfile::tempdir().unwrap();
+    let recording = recorded(home.path());
+    let packed = export(&recording, Vec::<u8>::new(), None, &|| true);
+    assert!(matches!(packed, Err(ArchiveError::Interrupted)), "{packed:?}");
 }
 
 /// A storage trial of a lab has a recording of its own.

@@ -178,7 +178,7 @@ pub struct QuickstartArgs {
 #[derive(Debug, Args)]
 pub struct WorkloadsArgs {
     /// The workload to describe.
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "WORKLOAD")]
     pub name: Option<String>,
 }
 
@@ -216,7 +216,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "LIST")]
     pub rate: Option<Rates>,
     /// How the arrivals of an open loop are spaced.
-    #[arg(long, default_value = "poisson", value_parser = ["poisson", "constant"], value_name = "SPREAD")]
+    #[arg(long, default_value = "poisson", value_parser = ["poisson", "constant"], value_name = "SPREAD",
+          requires = "rate")]
     pub arrivals: String,
     /// Run this long before measuring.
     #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
@@ -225,17 +226,17 @@ pub struct RunArgs {
     #[arg(long, value_parser = duration, value_name = "DURATION", help = "Measure this long [default: 10s]")]
     pub time: Option<Duration>,
     /// Measure this many transactions over all connections instead of a time.
-    #[arg(long, value_name = "N", conflicts_with = "events_per_connection")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["events_per_connection", "time"])]
     pub events: Option<u64>,
     /// Measure this many transactions on each connection instead of a time.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "time")]
     pub events_per_connection: Option<u64>,
     /// Measure all load points this often, one pass after the other; 3 or more give intervals that say how far another
     /// run would differ.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)), value_name = "N")]
     pub rounds: u32,
-    /// Seconds between progress lines; 0 for none. A terminal shows each second in place, and lines only for longer
-    /// intervals.
+    /// Seconds between progress lines, each of which adds them up; 0 for none. A terminal shows each second in place, and
+    /// lines only for longer intervals.
     #[arg(long, default_value_t = 1, value_name = "SECONDS")]
     pub report_interval: u64,
     /// Seed of the load; random if not given, and printed.
@@ -311,7 +312,8 @@ pub struct CheckArgs {
     /// Instead, whether two databases are the same: tables, their definitions, rows and checksums, triggers, routines and
     /// events, and which views there are; what views say is not compared. Each is a target with its database, on any
     /// servers. Nobody may write to them meanwhile.
-    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["workload", "target", "server", "database"])]
+    #[arg(long, num_args = 2, value_names = ["TARGET", "TARGET"],
+          conflicts_with_all = ["workload", "target", "server", "database", "threads"])]
     pub same: Option<Vec<String>>,
     #[command(flatten)]
     pub target: TargetArgs,

@@ -16,7 +16,7 @@ use plimsoll_report::terminal::{STYLES, TextLook};
 use screen::SCREEN;
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -68,7 +68,7 @@ pub fn settle() {
 /// steer a terminal is shown as `\u{1b}`, even in a pipe: it may end up on somebody's terminal.
 ///
 /// # Errors
-/// If it cannot be written: a full disk, a closed pipe.
+/// If it cannot be written: a full disk. A pipe that its reader has closed is no error: nobody wants more of it.
 pub fn result(text: &str) -> std::io::Result<()> {
     document(&escaped_lines(text))
 }
@@ -100,7 +100,12 @@ pub fn document(text: &str) -> std::io::Result<()> {
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let written =
         out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes())).and_then(|()| out.flush());
-    written.map_err(|error| std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}")))
+    match written {
+        // Who read it has closed it: `head`, or a `tee` that the same Ctrl-C has ended. What was measured is recorded.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))),
+        Ok(()) => Ok(()),
+    }
 }
 
 /// Escapes everything but the styles of reports.
@@ -117,12 +122,19 @@ fn unstyled_escaped(text: &str) -> String {
     shown + &escaped_lines(rest)
 }
 
-/// How a result is laid out on standard output: as wide as the terminal, else [`TextLook::PLAIN`]. NO_COLOR is as defined
-/// by no-color.org.
+/// How a result is laid out on standard output: as wide as the terminal, else [`TextLook::PLAIN`].
 pub fn look() -> TextLook {
     let out = std::io::stdout();
-    let colour = out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    match tty::columns(&out) {
+    look_of(tty::takes_styles(&out), tty::columns(&out))
+}
+
+/// The same for notes, which have no styles.
+pub fn look_of_notes() -> TextLook {
+    look_of(false, tty::columns(&std::io::stderr()))
+}
+
+fn look_of(colour: bool, columns: Option<usize>) -> TextLook {
+    match columns {
         Some(columns) => TextLook { colour, width: columns, room: columns },
         None => TextLook { colour, ..TextLook::PLAIN },
     }

@@ -189,6 +189,15 @@ impl Listing {
         }
     }
 
+    /// The name of recordings that a text means: `oltp-read-write` for `oltp_read_write`; the text itself if none are
+    /// called so.
+    pub fn name_meant<'a>(&'a self, text: &'a str) -> &'a str {
+        match self.find(text) {
+            FoundRecording::Name(all) => all.first().map_or(text, |entry| entry.manifest.name.as_str()),
+            _ => text,
+        }
+    }
+
     fn which(&self, is_meant: impl Fn(&Entry) -> bool) -> Vec<&Entry> {
         self.recordings.iter().filter(|entry| is_meant(entry)).collect()
     }

@@ -38,8 +38,9 @@ impl TextLook {
     /// Of what is no terminal.
     pub const PLAIN: TextLook = TextLook { colour: false, width: 100, room: usize::MAX };
 
+    /// Nothing has no style: a line without words stays empty.
     pub fn style(self, code: &str, text: String) -> String {
-        if self.colour { format!("{code}{text}{RESET}") } else { text }
+        if self.colour && !text.is_empty() { format!("{code}{text}{RESET}") } else { text }
     }
 
     pub fn wrapped(self, text: &str) -> Vec<String> {
@@ -259,6 +260,13 @@ mod tests {
 
     fn cells(text: &str) -> Vec<String> {
         vec![text.to_owned()]
+    }
+
+    #[test]
+    fn styles_add_no_lines() {
+        let table = Table::new(vec![Column::words("recording", cells("a")), Column::words("state", cells("done"))]);
+        let lines = |colour| super::table(&table, TextLook { colour, ..TextLook::PLAIN }).lines().count();
+        assert_eq!((lines(false), lines(true)), (2, 2));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `plimsoll advise`.
 
+use super::tune::warmup;
 use super::{Params, TargetArgs, class, duration};
 use clap::{Args, ValueEnum, ValueHint};
 use plimsoll_model::Class;
@@ -30,7 +31,8 @@ pub struct AdviseArgs {
     /// load point that carried most calls for.
     #[arg(value_name = "RECORDING",
           required_unless_present_any = ["config_file", "target", "server", "defaults_file", "workload", "walk"],
-          conflicts_with_all = ["config_file", "target", "server", "defaults_file", "workload", "walk"])]
+          conflicts_with_all = ["config_file", "target", "server", "defaults_file", "database", "ask_password", "workload",
+                                "walk"])]
     pub recording: Option<String>,
     /// Judge an option file instead, with all that it includes. Nothing is started, asked or changed. With --workload: the
     /// configuration that is measured.
@@ -58,8 +60,8 @@ pub struct AdviseArgs {
     pub needs: Option<PathBuf>,
     /// Go through the six steps one by one: asks what only you know, does the rest by itself, and asks before anything that takes
     /// longer than a minute. Every answer is kept, so that it goes on where it was stopped.
-    #[arg(long, conflicts_with_all = ["config_file", "target", "server", "defaults_file", "workload", "needs", "json", "output",
-                                      "allow", "fail_on"])]
+    #[arg(long, conflicts_with_all = ["config_file", "target", "server", "defaults_file", "database", "ask_password",
+                                      "workload", "needs", "json", "output", "allow", "fail_on"])]
     pub walk: bool,
     /// With --walk: begin another one.
     #[arg(long, requires = "walk")]
@@ -81,6 +83,9 @@ pub struct AdviseArgs {
     pub measure: MeasureArgs,
 }
 
+/// What nothing is measured with. Where a workload cannot be given, that it is required would not be missed.
+const NO_WORKLOAD: [&str; 6] = ["recording", "target", "defaults_file", "database", "ask_password", "walk"];
+
 /// Advice for a workload, on a private server of the build and with the option file that are given.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Advice that is measured")]
@@ -91,31 +96,36 @@ pub struct MeasureArgs {
     pub workload: Option<String>,
     /// Try each piece of advice on that server, for at most about this long in all: what helps is kept, and written as an option
     /// file beside the last recording.
-    #[arg(long, value_parser = duration, value_name = "DURATION", requires = "workload", conflicts_with = "plan")]
+    #[arg(long, value_parser = duration, value_name = "DURATION", requires = "workload", conflicts_with = "plan",
+          conflicts_with_all = NO_WORKLOAD)]
     pub measure: Option<Duration>,
     /// Write what would be tried as a plan for `plimsoll lab` instead, replacing what is there.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "workload")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "workload",
+          conflicts_with_all = NO_WORKLOAD)]
     pub plan: Option<PathBuf>,
     /// Connections of the workload.
-    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..), value_name = "N")]
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..), value_name = "N",
+          requires = "workload", conflicts_with_all = NO_WORKLOAD)]
     pub connections: u16,
     /// The storage lane of the server's data.
-    #[arg(long, value_name = "LANE", requires = "workload")]
+    #[arg(long, value_name = "LANE", requires = "workload", conflicts_with_all = NO_WORKLOAD)]
     pub lane: Option<String>,
     /// With lua:FILE: the workload whose data the script runs on, such as oltp_read_write.
-    #[arg(long, value_name = "WORKLOAD", requires = "workload")]
+    #[arg(long, value_name = "WORKLOAD", requires = "workload", conflicts_with_all = NO_WORKLOAD)]
     pub data: Option<String>,
     /// How long each trial warms up: auto, until throughput has settled, or a duration.
-    #[arg(long, default_value = "auto", value_name = "DURATION")]
+    #[arg(long, default_value = "auto", value_parser = warmup, value_name = "DURATION", requires = "workload",
+          conflicts_with_all = NO_WORKLOAD)]
     pub warmup: String,
     /// Measure even while other programs keep the machine busy.
-    #[arg(long, requires = "measure")]
+    #[arg(long, requires = "measure", conflicts_with_all = NO_WORKLOAD)]
     pub noisy_host: bool,
     /// Where the option file goes, replacing what is there.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "measure")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "measure",
+          conflicts_with_all = NO_WORKLOAD)]
     pub write_config: Option<PathBuf>,
     /// Give the option file permission to load code and to name paths, as for `plimsoll lab`.
-    #[arg(long, requires = "workload")]
+    #[arg(long, requires = "workload", conflicts_with_all = NO_WORKLOAD)]
     pub allow_commands: bool,
     #[command(flatten)]
     pub params: Params,

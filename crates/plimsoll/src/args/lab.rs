@@ -122,7 +122,7 @@ pub struct LabArgs {
     /// Seed of the order of trials and of loads, if the plan has none; random if not given, and printed.
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     pub seed: Option<u64>,
-    /// Continue the lab of an unfinished recording: its directory, or an unambiguous part of its name.
+    /// Continue the lab of an unfinished recording: its directory, its name, or an unambiguous part of the directory's name.
     #[arg(long, value_name = "RECORDING", value_hint = ValueHint::DirPath, conflicts_with = "plan")]
     pub resume: Option<String>,
     #[command(flatten)]

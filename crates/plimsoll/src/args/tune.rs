@@ -90,12 +90,13 @@ pub struct TuneArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub write_config: Option<PathBuf>,
     /// Write the plan instead, replacing what is there.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "dry_run", "resume"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "dry_run", "resume",
+          "write_config"])]
     pub plan: Option<PathBuf>,
     /// Print what would be tried of each setting, and do nothing.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
-    /// Continue an unfinished search: the directory of its recording, or an unambiguous part of its name.
+    /// Continue an unfinished search: the directory of its recording, its name, or an unambiguous part of the directory's name.
     #[arg(long, value_name = "RECORDING", value_hint = ValueHint::DirPath,
           conflicts_with_all = ["time", "objective", "keep", "recovery", "decide", "allow", "settings", "top", "config_file", "set",
           "lane", "connections", "data", "measure", "warmup", "in_memory", "sampler", "seed"])]
@@ -146,7 +147,7 @@ impl SamplerChoice {
     }
 }
 
-fn warmup(text: &str) -> Result<String, PlanError> {
+pub(super) fn warmup(text: &str) -> Result<String, PlanError> {
     if text != "auto" {
         quantity::duration(text)?;
     }

@@ -4,7 +4,7 @@ mod measured;
 mod walk;
 
 use super::report::{generated, named_by_ending};
-use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target};
+use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target, write_whole};
 use crate::args::{AdviseArgs, ReportFormat};
 use crate::terminal::{self, Progress};
 use anyhow::Context;
@@ -43,6 +43,9 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 const MOST_BYTES: u64 = 64 << 20;
 
 pub fn run(args: &AdviseArgs) -> anyhow::Result<u8> {
+    if let (None, Some((name, _))) = (&args.measure.workload, args.measure.params.0.first()) {
+        return Err(LabError::Refused(format!("--{name}: it is a parameter of a --workload")).into());
+    }
     if args.walk {
         return walk::run(args);
     }
@@ -58,14 +61,14 @@ pub fn run(args: &AdviseArgs) -> anyhow::Result<u8> {
         (None, None, Some(file)) => (of_file(args, file, &asked)?, DONE),
         (None, None, None) => of_target(args, asked)?,
     };
-    if args.json {
-        terminal::json(&data(&advice))?;
-    } else {
-        terminal::styled(&told(&advice, terminal::look()))?;
-    }
+    let printed = match args.json {
+        true => terminal::json(&data(&advice)),
+        false => terminal::styled(&told(&advice, terminal::look())),
+    };
     if let (Some(path), Some(format)) = (&args.output, format) {
         write(&advice, path, format)?;
     }
+    printed?;
     let fails = args.fail_on.is_some_and(|least| advice.worst() >= Some(least.severity()));
     Ok(if fails && code == DONE { CHECK_FAILED } else { code })
 }
@@ -137,7 +140,8 @@ fn context(watched: &WatchedServer, asked_for: SeenContext) -> SeenContext {
 
 fn of_file(args: &AdviseArgs, file: &Path, asked_for: &SeenContext) -> anyhow::Result<Advice> {
     let target = &args.target;
-    if target.target.is_some() || target.server.is_some() || target.defaults_file.is_some() {
+    let names_server = target.target.is_some() || target.server.is_some() || target.defaults_file.is_some();
+    if names_server || target.database.is_some() || target.ask_password {
         let found = "--config-file is judged without a server; --for names its release, --workload measures it";
         return Err(LabError::Refused(found.to_owned()).into());
     }
@@ -198,7 +202,7 @@ pub fn has_directory(path: &Path) -> Result<(), LabError> {
 
 fn write(advice: &Advice, path: &Path, format: Format<'_>) -> anyhow::Result<()> {
     let page = render(&document(advice, &generated()), format).map_err(|error| LabError::Refused(error.to_string()))?;
-    fs::write(path, page).with_context(|| format!("the advice cannot be written: {}", path.display()))?;
+    write_whole(path, page).with_context(|| format!("the advice cannot be written: {}", path.display()))?;
     terminal::note(&format!("written: {}", path.display()));
     Ok(())
 }

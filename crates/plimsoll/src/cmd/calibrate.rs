@@ -9,6 +9,9 @@ use plimsoll_lab::calibrate::calibrate;
 use plimsoll_report::interval::Measured;
 
 pub fn run(args: CalibrateArgs) -> anyhow::Result<u8> {
+    if args.time.is_zero() {
+        return Err(LabError::Refused("--time must be longer than 0".to_owned()).into());
+    }
     let home = Home::from_env().map_err(LabError::from)?;
     let mut progress = Progress::new(0)?;
     terminal::note(&format!("measuring for {:.0} s …", args.time.as_secs_f64()));

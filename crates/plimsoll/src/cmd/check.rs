@@ -28,14 +28,21 @@ fn same(args: &CheckArgs, sides: &[String]) -> anyhow::Result<u8> {
     if let Some((name, _)) = args.params.0.first() {
         return Err(LabError::Refused(format!("--{name} with --same: it is for workloads")).into());
     }
-    let spec = |side: &String| target::spec_of(&args.target, Some(side), "plimsoll check --same");
-    let specs = sides.iter().map(spec).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut specs = Vec::new();
+    for (place, side) in ["first", "second"].iter().zip(sides) {
+        if args.target.ask_password {
+            terminal::note(&format!("of the {place} target:"));
+            terminal::settle();
+        }
+        specs.push(target::spec_of(&args.target, Some(side), "plimsoll check --same")?);
+    }
     let mut progress = Progress::new(0)?;
     let home = Home::from_env().map_err(LabError::from)?;
     let mut all = Vec::new();
     for spec in &specs {
         let mut target = OpenTarget::open(spec, &home, &mut progress)?;
         all.push(contents(&mut target, &mut progress)?);
+        target::close(target, &mut progress);
     }
     progress.clear();
     let [a, b] = &all[..] else { return Err(LabError::Refused("--same compares two targets".to_owned()).into()) };
@@ -75,7 +82,9 @@ fn of_workload(args: &CheckArgs, workload: &str) -> anyhow::Result<u8> {
         false => None,
     };
     let chosen = chosen(name, &args.params.0, marker.as_ref())?;
-    show(name, &findings(&mut target, &chosen, usize::from(args.threads), &mut progress)?, args.json)
+    let found = findings(&mut target, &chosen, usize::from(args.threads), &mut progress)?;
+    target::close(target, &mut progress);
+    show(name, &found, args.json)
 }
 
 /// Checks every invariant of the workload's data, over `threads` connections.

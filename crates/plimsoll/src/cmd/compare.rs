@@ -21,12 +21,15 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<u8> {
         Compared::Storage(found) => return storage(args, &found),
     };
     let findings: Vec<GateFinding> = args.fail_if_slower.iter().map(|limit| judge(&found, *limit)).collect();
-    match args.json {
-        true => terminal::json(&Gated { document: &found, gate: &findings })?,
-        false => terminal::styled(&comparison::terminal(&found, terminal::look()))?,
-    }
+    let printed = match args.json {
+        true => terminal::json(&Gated { document: &found, gate: &findings }),
+        false => terminal::styled(&comparison::terminal(&found, terminal::look())),
+    };
     let answer = comparison::sentence(&found);
-    gate::conclude(&args.verdict, &GateOutcome { suite: "plimsoll compare", answer, findings, ended_early: None }, DONE)
+    let judged = GateOutcome { suite: "plimsoll compare", answer, findings, ended_early: None };
+    let code = gate::conclude(&args.verdict, &judged, DONE)?;
+    printed?;
+    Ok(code)
 }
 
 fn judge(found: &Comparison, limit: f64) -> GateFinding {

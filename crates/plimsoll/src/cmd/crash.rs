@@ -3,7 +3,7 @@
 use super::lab::{option_file, resumed, tell_end, tell_failures, tell_kept};
 use super::report::{recorded, tell_page};
 use super::run::random_seed;
-use super::{CHECK_FAILED, DONE, drafted};
+use super::{CHECK_FAILED, DONE, drafted, write_whole};
 use crate::args::CrashArgs;
 use crate::terminal::{self, Progress};
 use anyhow::Context;
@@ -23,7 +23,6 @@ use plimsoll_plan::lab::permission::Given;
 use plimsoll_plan::lab::{CrashRules, PlannedFault, TrialRules};
 use plimsoll_record::read;
 use plimsoll_report::lab;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -46,7 +45,7 @@ pub fn run(args: &CrashArgs) -> anyhow::Result<u8> {
             let plan = file::read(OF_CRASH, &draft.text(), choices, &|name| option_file(Path::new(name)))?;
             if let Some(path) = &args.plan {
                 let text = draft.text_alone(args.own.server.as_deref(), seed);
-                fs::write(path, text).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
+                write_whole(path, text).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
                 terminal::note(&format!("written: {}", path.display()));
                 return Ok(DONE);
             }
@@ -153,10 +152,10 @@ fn lane(args: &CrashArgs) -> Result<Option<String>, LabError> {
 
 fn show(args: &CrashArgs, finished: Finished) -> anyhow::Result<u8> {
     let Finished { summary, recording, ended, failed, goes_on, .. } = finished;
-    match args.json {
-        true => terminal::json(&summary)?,
-        false => terminal::styled(&lab::terminal(&summary, terminal::look()))?,
-    }
+    let printed = match args.json {
+        true => terminal::json(&summary),
+        false => terminal::styled(&lab::terminal(&summary, terminal::look())),
+    };
     tell_failures(&failed, summary.trials.done + summary.trials.failed);
     let is_broken = summary.crashes.iter().any(|cell| cell.breaks_its_promise());
     let permission = if args.own.allow_commands { " --allow-commands" } else { "" };
@@ -169,5 +168,6 @@ fn show(args: &CrashArgs, finished: Finished) -> anyhow::Result<u8> {
         Ok(recorded) => tell_page(&recording, &recorded),
         Err(error) => terminal::note(&format!("the recording cannot be read: {error:#}")),
     }
+    printed?;
     Ok(code)
 }

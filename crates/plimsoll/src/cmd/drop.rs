@@ -19,6 +19,7 @@ pub fn run(args: DropArgs) -> anyhow::Result<u8> {
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
     let dropped = drop(&mut target, family)?;
     terminal::note(&told(&dropped, &target.database));
+    target::close(target, &mut progress);
     Ok(DONE)
 }
 

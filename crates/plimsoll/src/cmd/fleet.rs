@@ -14,7 +14,7 @@ use plimsoll_plan::plan::FleetPlan;
 use plimsoll_record::read::{self, Entry};
 use plimsoll_report::table::{Column, Table};
 use plimsoll_report::terminal::table;
-use plimsoll_watch::Watcher;
+use plimsoll_watch::{Event, Watcher};
 use serde::Serialize;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ pub fn run(args: FleetArgs) -> anyhow::Result<u8> {
 
 /// Starts a broker and agents, and prints its address.
 fn up(place: &OwnPlace, args: UpArgs) -> anyhow::Result<()> {
-    let progress = Progress::new(0)?;
+    let mut progress = Progress::new(0)?;
     let of_others = args.names.iter().flat_map(|names| names.0.iter().cloned());
     let names: Vec<String> = here(&args).chain(args.hosts.iter().map(|host| name_of(host))).chain(of_others).collect();
     let mut own = match &args.fleet {
@@ -49,7 +49,9 @@ fn up(place: &OwnPlace, args: UpArgs) -> anyhow::Result<()> {
         None => place.begin(args.listen.as_ref(), &names),
     }
     .map_err(LabError::from)?;
+    progress.tell(Event::Doing("starting the agents"));
     let begun = begin_agents(place, &mut own, &args).and_then(|()| wait_for(place, &own, args.within, &progress));
+    progress.clear();
     if begun.is_err() {
         place.end().map_err(LabError::from)?;
     }

@@ -3,7 +3,7 @@
 mod formats;
 
 use super::report::generated;
-use super::{CHECK_FAILED, DONE, UNDECIDED};
+use super::{CHECK_FAILED, DONE, UNDECIDED, write_whole};
 use crate::args::VerdictArgs;
 use crate::terminal;
 use anyhow::Context;
@@ -11,7 +11,7 @@ use plimsoll_lab::LabError;
 use plimsoll_model::gate::{Decision, GateFinding};
 use plimsoll_render::{Format, render};
 use serde::Serialize;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
@@ -71,7 +71,7 @@ pub fn conclude(args: &VerdictArgs, judged: &GateOutcome<'_>, code: u8) -> anyho
     findings.iter().for_each(|finding| terminal::note(&finding.sentence()));
     if let Some(file) = &args.junit {
         let xml = formats::junit(judged.suite, findings, args.fail_if_unclear, judged.ended_early.as_deref());
-        fs::write(file, xml).with_context(|| format!("the JUnit file cannot be written: {}", file.display()))?;
+        write_whole(file, xml).with_context(|| format!("the JUnit file cannot be written: {}", file.display()))?;
     }
     if args.github && !findings.is_empty() {
         formats::annotations(findings, args.fail_if_unclear).lines().for_each(terminal::note);

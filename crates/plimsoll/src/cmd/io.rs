@@ -12,6 +12,7 @@ use plimsoll_lab::validate::Servers;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_model::io::{IoSummary, Probe};
 use plimsoll_model::layout::clean;
+use plimsoll_model::text::shell_word;
 use plimsoll_record::EarlyEnd;
 use plimsoll_report::io as report;
 use plimsoll_report::subject::{Recorded, Subject};
@@ -19,6 +20,7 @@ use plimsoll_storage::op::SyncMode;
 use plimsoll_storage::probe::test::{IoMode, TestMode, TestOptions, listing, step};
 use plimsoll_storage::sheet::is_refused;
 use plimsoll_storage::suite::Suite;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -97,25 +99,32 @@ fn test(args: &IoArgs) -> Option<TestOptions> {
 
 fn show(args: &IoArgs, test: Option<&TestOptions>, finished: FinishedEvaluation) -> anyhow::Result<u8> {
     let FinishedEvaluation { summary, recording, ended } = finished;
-    match (args.json, test, summary.probes.first()) {
-        (true, _, _) => terminal::json(&summary)?,
-        (false, Some(options), Some(probe)) => {
-            terminal::result(&(listing(probe, options) + &caveats(&summary, probe)))?
-        }
-        (false, _, _) => terminal::styled(&report::terminal(&summary, terminal::look()))?,
-    }
+    let printed = print(args, test, &summary);
     match &ended {
         Some(EarlyEnd::Failed(why)) => terminal::note(&clean(&format!("plimsoll: the evaluation ended early: {why}"))),
         Some(EarlyEnd::Interrupted) => terminal::note("interrupted; results so far are kept"),
         None => {}
     }
     tell_failures(&summary);
-    let path = write_page(&recording, &shown(&recording, &summary))?;
-    match args.json {
-        true => terminal::note(&clean(&format!("report: {}", path.display()))),
-        false => terminal::result(&path.display().to_string())?,
+    terminal::note(&clean(&format!("recording: {}", recording.display())));
+    // The result is worth more than its page.
+    match write_page(&recording, &shown(&recording, &summary)) {
+        Ok(path) if args.json || printed.is_err() => {
+            terminal::note(&clean(&format!("report: {}", path.display())));
+        }
+        Ok(path) => terminal::result(&path.display().to_string())?,
+        Err(error) => terminal::note(&clean(&format!("{error:#}"))),
     }
+    printed?;
     Ok(code(&summary, ended.as_ref()))
+}
+
+fn print(args: &IoArgs, test: Option<&TestOptions>, summary: &IoSummary) -> io::Result<()> {
+    match (args.json, test, summary.probes.first()) {
+        (true, _, _) => terminal::json(summary),
+        (false, Some(options), Some(probe)) => terminal::result(&(listing(probe, options) + &caveats(summary, probe))),
+        (false, _, _) => terminal::styled(&report::terminal(summary, terminal::look())),
+    }
 }
 
 /// What was recorded, or only the summary if that cannot be read: a report is still possible.
@@ -161,21 +170,13 @@ fn code(summary: &IoSummary, ended: Option<&EarlyEnd>) -> u8 {
 
 /// The command line as it was typed, with the seed.
 fn how_to_repeat(seed: u64) -> String {
-    let typed: Vec<String> = std::env::args().skip(1).map(|argument| quoted(&argument)).collect();
+    let typed: Vec<String> =
+        std::env::args_os().skip(1).map(|argument| shell_word(&argument.to_string_lossy())).collect();
     let seed = match typed.iter().any(|argument| argument.starts_with("--seed")) {
         true => String::new(),
         false => format!(" --seed {seed}"),
     };
     format!("plimsoll {}{seed}", typed.join(" "))
-}
-
-/// An argument, quoted for a shell.
-fn quoted(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-=,:+@%".contains(c);
-    match !argument.is_empty() && argument.chars().all(plain) {
-        true => argument.to_owned(),
-        false => format!("'{}'", argument.replace('\'', "'\\''")),
-    }
 }
 
 #[cfg(test)]
@@ -184,9 +185,9 @@ mod tests {
 
     #[test]
     fn what_was_typed_can_be_typed_again() {
-        assert_eq!(quoted("/mnt/a-b_c.d"), "/mnt/a-b_c.d");
-        assert_eq!(quoted("my disk's"), r"'my disk'\''s'");
-        assert_eq!(quoted(""), "''");
+        assert_eq!(shell_word("/mnt/a-b_c.d"), "/mnt/a-b_c.d");
+        assert_eq!(shell_word("my disk's"), r"'my disk'\''s'");
+        assert_eq!(shell_word(""), "''");
     }
 
     #[test]

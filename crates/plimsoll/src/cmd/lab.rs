@@ -7,11 +7,11 @@ use super::baseline::Baseline;
 use super::gate::{self, GateOutcome, Gated};
 use super::report::tell_page;
 use super::run::random_seed;
-use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target};
+use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target, write_whole};
 use crate::args::LabArgs;
 use crate::terminal::{self, Progress};
 use anyhow::Context;
-use plimsoll_analysis::find::latest;
+use plimsoll_analysis::find::{latest, only};
 use plimsoll_analysis::{reach, replay};
 use plimsoll_data::text_file;
 use plimsoll_fleet::own::OwnPlace;
@@ -32,10 +32,11 @@ use plimsoll_plan::LabPlan;
 use plimsoll_plan::broker::BrokerAddress;
 use plimsoll_plan::lab::permission::Given;
 use plimsoll_plan::lab::{TrialPlan, TrialRules, file};
+use plimsoll_record::read::{Entry, State};
 use plimsoll_record::{EarlyEnd, read};
 use plimsoll_report::lab;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 /// As many as tell by how much trials vary.
 const PILOT_ROUNDS: u32 = 3;
@@ -55,12 +56,15 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     let rounds = args.rounds.as_deref();
     let read = args.plan.as_deref().map(|path| read_plan(path, args, rounds)).transpose()?;
     let home = Home::from_env().map_err(LabError::from)?;
-    let resume = args.resume.as_deref().map(|text| recording(&home, text, "recording", |_| true)).transpose()?;
+    let resume = args.resume.as_deref().map(|text| recording(&home, text, goes_on)).transpose()?;
     let mut plan = match (read, &resume) {
         (Some(plan), _) => plan,
         (None, Some(directory)) => begun_with(plan_of(directory)?, args.server.as_deref())?,
         (None, None) => return Err(LabError::Refused("give a plan, or --resume RECORDING".to_owned()).into()),
     };
+    if resume.is_some() {
+        fits_a_begun_lab(args, &plan)?;
+    }
     gated::check(args, &plan)?;
     // A lab that goes on asks for what it asked for: it no longer waits, and judges its trials as before.
     if resume.is_none() {
@@ -97,6 +101,17 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
         tell_reach(&recording, &plan)?;
     }
     Ok(code)
+}
+
+/// Refuses what would mean nothing to a lab that goes on.
+fn fits_a_begun_lab(args: &LabArgs, plan: &LabPlan) -> Result<(), LabError> {
+    let why = match &args.fleet {
+        fleet if fleet.fleet.is_some() && plan.fleet.is_none() => "--fleet: the lab was begun without agents",
+        fleet if fleet.agents.is_some() => "--agents: the lab goes on with the agents that it was begun with",
+        fleet if fleet.tolerate_lost > 0 => "--tolerate-lost: the lab goes on with the number that it was begun with",
+        _ => return Ok(()),
+    };
+    Err(LabError::Refused(why.to_owned()))
 }
 
 /// Rounds that end by themselves end sooner, if less is asked, and no later than they may.
@@ -208,38 +223,27 @@ pub fn begun_with(plan: LabPlan, server: Option<&str>) -> Result<LabPlan, LabErr
     }
 }
 
-/// The recording that is named by its directory, or by a part of its name among those that are what is wanted.
-pub fn recording(home: &Home, text: &str, what: &str, is_wanted: impl Fn(&Path) -> bool) -> Result<PathBuf, LabError> {
-    if Path::new(text).is_dir() {
-        return Ok(PathBuf::from(text));
-    }
-    let entries = fs::read_dir(home.recordings()).into_iter().flatten().flatten();
-    let named =
-        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains(text)) && is_wanted(path);
-    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(named).collect();
-    found.sort();
-    match &found[..] {
-        [one] => Ok(one.clone()),
-        [] => {
-            Err(LabError::Refused(format!("there is no {what} `{}` in {}", escaped(text), home.recordings().display())))
-        }
-        [first, .., last] => Err(LabError::Refused(format!(
-            "`{}` is part of the names of {} recordings, from {} to {}; give a longer part of one",
-            escaped(text),
-            found.len(),
-            first.display(),
-            last.display()
-        ))),
-    }
+/// The recording that a text means among those that are wanted: found as by every command. One that is not wanted is found if
+/// no other is meant; what is wrong with it is told later.
+pub fn recording(home: &Home, text: &str, is_wanted: impl Fn(&Entry) -> bool) -> Result<PathBuf, LabError> {
+    let mut listing = read::list(&home.recordings())?;
+    let of_all = only(&listing, text);
+    listing.recordings.retain(is_wanted);
+    Ok(only(&listing, text).or(of_all)?)
+}
+
+/// Whether it is of a lab that has not come to its end.
+pub fn goes_on(entry: &Entry) -> bool {
+    !matches!(entry.state(), State::Done | State::Running) && entry.manifest.plan.lab().is_some()
 }
 
 fn show(args: &LabArgs, plan: &LabPlan, baseline: Option<&Baseline>, finished: Finished) -> anyhow::Result<u8> {
     let Finished { summary, recording, ended, failed, broken, goes_on } = finished;
-    let findings = gated::findings(args, plan, baseline, &summary, &recording)?;
-    match args.json {
-        true => terminal::json(&Gated { document: &summary, gate: &findings })?,
-        false => terminal::styled(&lab::terminal(&summary, terminal::look()))?,
-    }
+    let findings = gated::findings(args, plan, baseline, &summary, &recording);
+    let printed = match args.json {
+        true => terminal::json(&Gated { document: &summary, gate: &findings }),
+        false => terminal::styled(&lab::terminal(&summary, terminal::look())),
+    };
     let again = goes_on.then(|| resumed("plimsoll lab", &recording, args.server.as_deref()) + &said_again(args));
     tell_failures(&failed, summary.trials.done + summary.trials.failed);
     tell_damage(&broken);
@@ -258,13 +262,15 @@ fn show(args: &LabArgs, plan: &LabPlan, baseline: Option<&Baseline>, finished: F
     }
     terminal::note(&format!("recording: {}", recording.display()));
     tell_kept(&summary, &recording);
-    if let Some(tune) = &summary.tune {
-        write_option_file(plan, tune, &recording, None)?;
-    }
+    // What was found stands in the recording too.
+    let written = summary.tune.as_ref().map_or(Ok(()), |tune| write_option_file(plan, tune, &recording, None));
+    written.unwrap_or_else(|error| terminal::note(&format!("{error:#}")));
     recorded.iter().for_each(|recorded| tell_page(&recording, recorded));
     let ended_early = ended.as_ref().map(|ended| ended.why().to_owned());
     let judged = GateOutcome { suite: "plimsoll lab", answer: summary.headline, findings, ended_early };
-    gate::conclude(&args.verdict, &judged, code)
+    let code = gate::conclude(&args.verdict, &judged, code)?;
+    printed?;
+    Ok(code)
 }
 
 /// What continues a recording, by the command that made it.
@@ -292,10 +298,15 @@ pub fn tell_end(ended: Option<&EarlyEnd>, done: u8, again: Option<&str>) -> u8 {
 
 /// What no recording can say; to continue one, it has to be said again.
 fn said_again(args: &LabArgs) -> String {
-    let permission = if args.allow_commands { " --allow-commands" } else { "" };
-    let places: String =
-        args.password_for.iter().map(|place| format!(" --password-for {}", shell_word(&place.to_string()))).collect();
-    format!("{permission}{places}{}", gate_again(args))
+    let mut words: Vec<String> = Vec::new();
+    let mut option = |name: &str, value: &str| words.push(format!(" --{name} {}", shell_word(value)));
+    args.password_for.iter().for_each(|place| option("password-for", &place.to_string()));
+    args.defaults_file.iter().for_each(|file| option("defaults-file", &file.to_string_lossy()));
+    args.fleet.fleet.iter().for_each(|broker| option("fleet", &broker.to_string()));
+    let switches =
+        [("allow-commands", args.allow_commands), ("ask-password", args.ask_password), ("noisy-host", args.noisy_host)];
+    words.extend(switches.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| format!(" --{name}")));
+    words.concat() + &gate_again(args)
 }
 
 /// What the gate was given: a lab that goes on is judged as it would have been.
@@ -322,7 +333,7 @@ pub fn write_option_file(
     let about = plan.title.as_ref().unwrap_or(&plan.name);
     let Some(text) = found_file(tune, about) else { return Ok(()) };
     let path = place.map_or_else(|| recording.join("my.cnf"), Path::to_owned);
-    fs::write(&path, text).with_context(|| format!("the option file cannot be written: {}", path.display()))?;
+    write_whole(&path, text).with_context(|| format!("the option file cannot be written: {}", path.display()))?;
     terminal::note(&format!("option file: {}", path.display()));
     Ok(())
 }
@@ -354,5 +365,44 @@ pub fn tell_failures(failed: &[(TrialPlan, String)], all: usize) {
     }
     if failed.len() > TOLD {
         terminal::note(&format!("  … and {} more", failed.len() - TOLD));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+    use std::fs;
+
+    #[test]
+    fn a_name_means_the_lab_that_can_go_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| directory.path().into())).unwrap();
+        let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/systems/eight-cpus/manifest.json");
+        let of_lab = fs::read_to_string(fixture).unwrap();
+        let all = [("20260101T000000Z-pool-size-0001", "done"), ("20260102T000000Z-pool-size-0002", "failed")];
+        for (id, status) in all {
+            let named = format!(r#""name":"pool-size","status":"{status}""#);
+            let manifest = of_lab.replacen(r#""name":"bourke-systems","status":"done""#, &named, 1);
+            fs::create_dir_all(home.recordings().join(id)).unwrap();
+            fs::write(home.recordings().join(id).join("manifest.json"), manifest).unwrap();
+        }
+        let found = |text| recording(&home, text, goes_on).map(|path| path.file_name().unwrap().to_owned());
+        for text in ["pool-size", "pool_size", "POOL_size", "0002"] {
+            assert_eq!(found(text).unwrap(), "20260102T000000Z-pool-size-0002", "{text}");
+        }
+        assert_eq!(found("size-0001").unwrap(), "20260101T000000Z-pool-size-0001", "its end is told later");
+        assert!(found("pool-sizes").unwrap_err().to_string().contains("no recording is called `pool-sizes`"));
+    }
+
+    #[test]
+    fn what_continues_a_lab_has_its_login_and_can_be_typed() {
+        let typed = ["plimsoll", "lab", "p.toml", "--defaults-file", "my file.cnf", "--ask-password", "--noisy-host"];
+        let Command::Lab(args) = Cli::try_parse_from(typed).unwrap().command else { panic!("it is a lab") };
+        let again = said_again(&args);
+        assert_eq!(again, " --defaults-file 'my file.cnf' --ask-password --noisy-host");
+        let line = ["plimsoll", "lab", "--resume", "x", "--defaults-file", "my file.cnf"];
+        assert!(Cli::try_parse_from(line.into_iter().chain(["--ask-password", "--noisy-host"])).is_ok());
     }
 }

@@ -67,6 +67,7 @@ fn line(LaneFinding { check, verdict, found }: &LaneFinding) -> String {
 
 fn check(lanes: &Lanes, name: &str) -> anyhow::Result<u8> {
     let spec = Spec::parse(name).map_err(LabError::from)?;
+    terminal::note(&format!("{name}: checking …"));
     let found = lanes.check(&spec).map_err(LabError::from)?;
     found.iter().try_for_each(|finding| terminal::result(&line(finding)))?;
     Ok(if is_sound(&found) { DONE } else { CHECK_FAILED })
@@ -74,6 +75,7 @@ fn check(lanes: &Lanes, name: &str) -> anyhow::Result<u8> {
 
 fn down(lanes: &Lanes, name: &str) -> anyhow::Result<()> {
     let spec = Spec::parse(name).map_err(LabError::from)?;
+    terminal::note(&format!("{name}: taking it down …"));
     lanes.down(&spec).map_err(LabError::from)?;
     terminal::note(&format!("{name} is down"));
     Ok(())

@@ -50,5 +50,6 @@ pub fn run(args: LoadArgs) -> anyhow::Result<u8> {
              work"
         ));
     }
+    target::close(target, &mut progress);
     Ok(DONE)
 }

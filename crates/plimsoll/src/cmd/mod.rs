@@ -36,9 +36,13 @@ use plimsoll_analysis::AnalysisError;
 use plimsoll_archive::ArchiveError;
 use plimsoll_data::DataError;
 use plimsoll_data::dataset::Marker;
+use plimsoll_host::HostError;
+use plimsoll_host::replace::replace;
 use plimsoll_lab::LabError;
 use plimsoll_plan::PlanError;
 use plimsoll_workloads::chosen::ChosenWorkload;
+use std::fs;
+use std::path::Path;
 
 pub const DONE: u8 = 0;
 pub const CHECK_FAILED: u8 = 1;
@@ -47,6 +51,26 @@ pub const ENVIRONMENT: u8 = 3;
 /// Of `--fail-if-unclear`.
 pub const UNDECIDED: u8 = 4;
 pub const INTERRUPTED: u8 = 130;
+
+/// Writes a file as a whole: where the new one has no room, the old one stays. What is no file, such as a link or a pipe, is
+/// written to where it is.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> std::io::Result<()> {
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+        return fs::write(path, content);
+    }
+    match replace(path, content.as_ref()) {
+        Ok(()) => Ok(()),
+        // The file may be written, and its directory not.
+        Err(HostError::Io { source, .. }) if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            fs::write(path, content)
+        }
+        Err(HostError::Io { source, .. }) => Err(source),
+        Err(error) => Err(std::io::Error::other(error)),
+    }
+}
 
 /// What an error that reached the top means to the caller.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
@@ -75,4 +99,24 @@ pub fn chosen(
     marker: Option<&Marker>,
 ) -> Result<ChosenWorkload, plimsoll_workloads::Error> {
     ChosenWorkload::new(name, typed, marker.map(|marker| marker.description.loaded()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_and_a_link_is_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let [file, link] = ["my.cnf", "link.cnf"].map(|name| directory.path().join(name));
+        symlink(&file, &link).unwrap();
+        for (path, content) in [(&file, "one"), (&link, "two"), (&file, "three")] {
+            write_whole(path, content).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), content);
+        }
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "nothing stays beside them");
+        assert!(write_whole(&directory.path().join("none/my.cnf"), "x").is_err());
+    }
 }

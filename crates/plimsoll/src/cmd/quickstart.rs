@@ -1,6 +1,7 @@
 //! `plimsoll quickstart`: goes from nothing to a measured report.
 
 use super::report::{page, write_beside, write_page};
+use super::target::close;
 use super::{DONE, ENVIRONMENT, INTERRUPTED};
 use crate::args::QuickstartArgs;
 use crate::terminal::{self, Progress};
@@ -21,6 +22,7 @@ use plimsoll_plan::{Plan, RunPlan, Target};
 use plimsoll_record::EarlyEnd;
 use plimsoll_report::subject::Recorded;
 use plimsoll_workloads::chosen::ChosenWorkload;
+use std::fs;
 use std::path::Path;
 
 /// A database of its own, so that it never meets other data.
@@ -32,6 +34,8 @@ const WORKLOAD: &str = "oltp_read_write";
 const WARMUP_SECONDS: f64 = 1.0;
 
 pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
+    let plan = plan(&args);
+    plan.check()?;
     if let Some(out) = &args.out {
         make_writable(out)?;
     }
@@ -44,7 +48,6 @@ pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
         database: Some(DATABASE.to_owned()),
         holder: "plimsoll quickstart".to_owned(),
     };
-    let plan = plan(&args);
     let mut progress = Progress::new(0)?;
     let home = Home::from_env().map_err(LabError::from)?;
     terminal::note("1 of 3: starting a private server, which is stopped at the end");
@@ -60,15 +63,17 @@ pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
         seconds * plan.trials() as f64
     ));
     let naming = Naming { recording: "quickstart", kind: Plan::Quickstart, tool_version: env!("CARGO_PKG_VERSION") };
-    let finished = run_chosen(&mut target, &home, &plan, &chosen, marker.as_ref(), &naming, &mut progress)?;
-    std::mem::drop(target);
-    show(&args, finished)
+    let finished = run_chosen(&mut target, &home, &plan, &chosen, marker.as_ref(), &naming, &mut progress);
+    close(target, &mut progress);
+    show(&args, finished?)
 }
 
-fn make_writable(directory: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(directory)
-        .map_err(|error| LabError::Refused(format!("--out {}: {error}", directory.display())))?;
-    Ok(())
+/// Makes the directory, and a file in it for a moment: that nothing can be written there would only show at the end.
+fn make_writable(directory: &Path) -> Result<(), LabError> {
+    let refused = |error: std::io::Error| LabError::Refused(format!("--out {}: {error}", directory.display()));
+    fs::create_dir_all(directory).map_err(refused)?;
+    let probe = directory.join(format!(".plimsoll-{}", std::process::id()));
+    fs::File::create_new(&probe).and_then(|_| fs::remove_file(&probe)).map_err(refused)
 }
 
 fn plan(args: &QuickstartArgs) -> RunPlan {
@@ -119,20 +124,30 @@ fn show(args: &QuickstartArgs, finished: FinishedRun) -> anyhow::Result<u8> {
     let recorded = super::run::recorded(&finished);
     let recorded = recorded.unwrap_or_else(|| Recorded::of_run("quickstart", finished.summary.clone()));
     let recorded = Recorded { title: "quickstart".to_owned(), ..recorded };
-    terminal::styled(&plimsoll_report::terminal(&recorded, terminal::look()))?;
+    let printed = terminal::styled(&plimsoll_report::terminal(&recorded, terminal::look()));
     match &finished.ended {
         Some(EarlyEnd::Failed(why)) => terminal::note(&format!("plimsoll: the sweep ended early: {why}")),
         Some(EarlyEnd::Interrupted) => terminal::note("interrupted; results so far are kept"),
         None => {}
     }
-    let path = match &args.out {
-        Some(directory) => write_beside(directory, &page(&recorded)?)?,
-        None => write_page(&finished.recording, &recorded)?,
-    };
-    terminal::result(&path.display().to_string())?;
-    Ok(match &finished.ended {
+    terminal::note(&format!("recording: {}", finished.recording.display()));
+    let code = match &finished.ended {
         None => DONE,
         Some(EarlyEnd::Interrupted) => INTERRUPTED,
         Some(EarlyEnd::Failed(_)) => ENVIRONMENT,
-    })
+    };
+    let path = match &args.out {
+        Some(directory) => page(&recorded).and_then(|page| write_beside(directory, &page)),
+        None => write_page(&finished.recording, &recorded),
+    };
+    match path {
+        Ok(path) if printed.is_err() => terminal::note(&format!("report: {}", path.display())),
+        Ok(path) => terminal::result(&path.display().to_string())?,
+        // It was asked for where it is to be.
+        Err(error) if args.out.is_some() && code == DONE => return Err(error),
+        // The result is worth more than its page.
+        Err(error) => terminal::note(&format!("{error:#}")),
+    }
+    printed?;
+    Ok(code)
 }

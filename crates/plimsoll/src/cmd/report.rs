@@ -1,6 +1,7 @@
 //! `plimsoll report`: a recording as a page, as text or as data.
 
-use super::DONE;
+use super::advise::has_directory;
+use super::{DONE, write_whole};
 use crate::args::{ReportArgs, ReportFormat};
 use crate::terminal;
 use anyhow::Context;
@@ -27,6 +28,9 @@ const STANDARD_OUTPUT: &str = "-";
 
 pub fn run(args: &ReportArgs) -> anyhow::Result<u8> {
     let format = format(args)?;
+    if let Some(path) = args.output.as_ref().filter(|path| *path != Path::new(STANDARD_OUTPUT)) {
+        has_directory(path)?;
+    }
     let home = Home::from_env().map_err(LabError::from)?;
     let listing = read::list(&home.recordings()).map_err(LabError::from)?;
     // All are found before any is read.
@@ -47,7 +51,7 @@ fn trend(args: &ReportArgs, format: ReportFormat, listing: &read::Listing) -> an
     };
     let latest = find::latest(listing, name).map_err(LabError::from)?;
     let trend = plimsoll_analysis::trend(listing, name).map_err(LabError::from)?;
-    terminal::note(plimsoll_report::trend::terminal(&trend, terminal::look()).trim_end());
+    terminal::note(plimsoll_report::trend::terminal(&trend, terminal::look_of_notes()).trim_end());
     give(plimsoll_report::trend::document(&trend, &generated()), args, format, &latest.join(TREND))
 }
 
@@ -59,7 +63,7 @@ fn give(document: Document, args: &ReportArgs, format: ReportFormat, page: &Path
         (Some(path), _) if path == Path::new(STANDARD_OUTPUT) => terminal::document(&text)?,
         (Some(path), _) => {
             let bytes = if format == ReportFormat::Png { picture(&text)? } else { text.into_bytes() };
-            fs::write(path, bytes).with_context(|| format!("the report cannot be written: {}", path.display()))?;
+            write_whole(path, bytes).with_context(|| format!("the report cannot be written: {}", path.display()))?;
             terminal::note(&format!("written: {}", path.display()));
         }
         (None, ReportFormat::Html) => {

@@ -17,6 +17,7 @@ use plimsoll_lab::run::run_chosen;
 use plimsoll_lab::run_record::{FinishedRun, Naming};
 use plimsoll_measures::gate::{GatePlace, judge};
 use plimsoll_model::LoadPoint;
+use plimsoll_model::gate::GateFinding;
 use plimsoll_model::summary::{Point, Summary};
 use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use plimsoll_plan::{Plan, RunPlan};
@@ -26,6 +27,7 @@ use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_workloads::chosen::ChosenWorkload;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
 use std::time::Duration;
 
 /// Without `--time`.
@@ -61,10 +63,9 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     let recording = args.name.clone().unwrap_or_else(|| name_of(name));
     let naming = Naming { recording: &recording, kind: Plan::Run, tool_version: env!("CARGO_PKG_VERSION") };
     let finished = run_chosen(&mut target, &home, &plan, &chosen, marker.as_ref(), &naming, &mut progress);
-    progress.clear();
-    let finished = finished?;
     // A result waits until somebody has read it; the server does not.
-    drop(target);
+    target::close(target, &mut progress);
+    let finished = finished?;
     show(&args, &plan, baseline.as_ref(), finished)
 }
 
@@ -140,14 +141,7 @@ pub fn show(args: &RunArgs, plan: &RunPlan, baseline: Option<&Baseline>, finishe
     let shown = recorded(&finished).unwrap_or_else(|| Recorded::of_run(&summary.workload, summary.clone()));
     let mut findings = judge(&args.limits.fail_if, &gate_places(plan, summary));
     findings.extend(baseline.zip(args.fail_if_slower).map(|(of, limit)| of.judge(&finished.recording, None, limit)));
-    if args.json {
-        terminal::json(&Gated { document: summary, gate: &findings })?;
-    } else {
-        terminal::styled(&plimsoll_report::terminal(&shown, terminal::look()))?;
-        if let Some(findings) = &finished.summary.checks {
-            terminal::result(&super::check::listed(findings))?;
-        }
-    }
+    let printed = print(args, summary, &shown, &findings);
     match &finished.ended {
         Some(EarlyEnd::Failed(why)) => terminal::note(&format!("plimsoll: the run ended early: {why}")),
         Some(EarlyEnd::Interrupted) => terminal::note("interrupted; results so far are kept"),
@@ -164,7 +158,21 @@ pub fn show(args: &RunArgs, plan: &RunPlan, baseline: Option<&Baseline>, finishe
         findings,
         ended_early: finished.ended.as_ref().map(|ended| ended.why().to_owned()),
     };
-    gate::conclude(&args.verdict, &judged, code)
+    let code = gate::conclude(&args.verdict, &judged, code)?;
+    printed?;
+    Ok(code)
+}
+
+/// That it cannot be printed is told last: what was measured is recorded and judged all the same.
+fn print(args: &RunArgs, summary: &Summary, shown: &Recorded, findings: &[GateFinding]) -> io::Result<()> {
+    if args.json {
+        return terminal::json(&Gated { document: summary, gate: findings });
+    }
+    terminal::styled(&plimsoll_report::terminal(shown, terminal::look()))?;
+    match &summary.checks {
+        Some(findings) => terminal::result(&super::check::listed(findings)),
+        None => Ok(()),
+    }
 }
 
 /// Every load point of the plan, also one that was not reached.

@@ -36,9 +36,8 @@ pub fn run(args: &RunArgs, path: &str) -> anyhow::Result<u8> {
     let naming = Naming { recording: &recording, kind: Plan::Run, tool_version: env!("CARGO_PKG_VERSION") };
     let finished =
         with_adapter(script, |adapter| run_adapted(&mut target, &home, &plan, adapter, &naming, &mut progress));
-    progress.clear();
+    target::close(target, &mut progress);
     let finished = finished?;
-    drop(target);
     show(args, &plan, baseline.as_ref(), finished)
 }
 

@@ -56,14 +56,24 @@ fn stop(home: &Home, name: Option<String>) -> anyhow::Result<u8> {
     let all = registry::list(home).map_err(LabError::from)?;
     let running = |info: &ServerInfo| matches!(info.state, ServerState::Running { .. } | ServerState::Leftover { .. });
     let names: Vec<(Home, String)> = match name {
-        Some(name) => vec![(home.clone(), name)],
+        Some(name) => named(all, home, &name),
         None => all.into_iter().filter(running).map(|info| (info.home, info.name)).collect(),
     };
     if names.is_empty() {
         terminal::note("no private server is up");
     }
-    stop_each(names, |home, name| Ok(registry::stop(home, name, STOPS_WITHIN).map(drop).map_err(LabError::from)?))?;
+    stop_each(names, |home, name| {
+        terminal::note(&format!("stopping {name} …"));
+        Ok(registry::stop(home, name, STOPS_WITHIN).map(drop).map_err(LabError::from)?)
+    })?;
     Ok(DONE)
+}
+
+/// Where servers of this name are, in the home and its places; in the home if there is none.
+fn named(all: Vec<ServerInfo>, home: &Home, name: &str) -> Vec<(Home, String)> {
+    let found = all.into_iter().filter(|info| info.name == name);
+    let found: Vec<_> = found.map(|info| (info.home, info.name)).collect();
+    if found.is_empty() { vec![(home.clone(), name.to_owned())] } else { found }
 }
 
 /// Stops all of them, also those after one that cannot be stopped.
@@ -96,7 +106,8 @@ fn list(home: &Home, json: bool) -> anyhow::Result<u8> {
         terminal::note("no private servers; `plimsoll server start` creates one");
     }
     for info in &all {
-        terminal::result(&format!("{:24} {:20} {}", info.name, state(info), build(info)))?;
+        let place = if info.home == *home { String::new() } else { format!("  in {}", info.home.path().display()) };
+        terminal::result(&format!("{:24} {:20} {}{place}", info.name, state(info), build(info)))?;
     }
     Ok(DONE)
 }
@@ -116,7 +127,10 @@ fn build(info: &ServerInfo) -> String {
 }
 
 fn row(info: &ServerInfo) -> serde_json::Value {
-    serde_json::json!({ "name": info.name, "state": state(info), "build": build(info), "socket": info.socket, "data_bytes": info.data_bytes })
+    serde_json::json!({
+        "name": info.name, "state": state(info), "build": build(info), "socket": info.socket,
+        "data_bytes": info.data_bytes, "home": info.home.path().to_string_lossy(),
+    })
 }
 
 fn logs(home: &Home, name: Option<String>) -> anyhow::Result<u8> {
@@ -124,7 +138,9 @@ fn logs(home: &Home, name: Option<String>) -> anyhow::Result<u8> {
         Some(name) => name,
         None => private_server("auto")?.1,
     };
-    let path = registry::error_log(home, &name).map_err(LabError::from)?;
+    let all = registry::list(home).map_err(LabError::from)?;
+    let of = all.into_iter().find(|info| info.name == name).map_or_else(|| home.clone(), |info| info.home);
+    let path = registry::error_log(&of, &name).map_err(LabError::from)?;
     let log = std::fs::read(&path).map_err(|error| LabError::Environment(format!("{}: {error}", path.display())))?;
     terminal::result(&String::from_utf8_lossy(&log))?;
     Ok(DONE)
@@ -133,6 +149,27 @@ fn logs(home: &Home, name: Option<String>) -> anyhow::Result<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_in_a_place_is_found_by_its_name() {
+        let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [home, place] = directories
+            .each_ref()
+            .map(|directory| Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| directory.path().into())).unwrap());
+        let info = |home: &Home, name: &str| ServerInfo {
+            name: name.to_owned(),
+            home: home.clone(),
+            build: None,
+            state: ServerState::Stopped,
+            socket: None,
+            data_bytes: 0,
+            up_since: None,
+            error_log: home.path().join("error.log"),
+        };
+        let all = || vec![info(&home, "a"), info(&place, "b")];
+        assert_eq!(named(all(), &home, "b"), [(place.clone(), "b".to_owned())]);
+        assert_eq!(named(all(), &home, "c"), [(home.clone(), "c".to_owned())], "which says that there is none");
+    }
 
     #[test]
     fn a_server_that_is_used_does_not_keep_the_others_up() {

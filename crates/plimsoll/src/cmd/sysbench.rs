@@ -2,6 +2,7 @@
 
 use super::report::tell_page;
 use super::run::recorded;
+use super::target::password_of_environment;
 use crate::terminal;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
@@ -23,6 +24,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 const NAME: &str = "sysbench";
+/// As sysbench ends if it cannot begin.
+const FAILED: u8 = 1;
 const INCOMPLETE: &str = "the recording is incomplete";
 
 /// The words that are sysbench's affair, if it was called by that name: as the program, through a link, or as the command.
@@ -44,7 +47,13 @@ pub fn run(words: &[String]) -> u8 {
         flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     };
     let mut recorder = HomeRecorder::default();
-    let password = env::var("MYSQL_PWD").ok();
+    let password = match password_of_environment() {
+        Ok(password) => password,
+        Err(error) => {
+            terminal::error(&error.into());
+            return FAILED;
+        }
+    };
     dispatch::run(words, &mut Caller { is_interrupted: &is_interrupted, password, recorder: Some(&mut recorder) })
 }
 

@@ -1,14 +1,17 @@
 //! Turns `--target`, `--server`, `--defaults-file`, `MYSQL_PWD` and `--ask-password` into a target.
 
 use crate::args::{LabArgs, TargetArgs};
+use crate::terminal::Progress;
 use anyhow::Context;
-use plimsoll_data::target::TargetSpec;
+use plimsoll_data::target::{OpenTarget, TargetSpec};
 use plimsoll_data::text_file;
 use plimsoll_engine::endpoint::Password;
 use plimsoll_lab::error::LabError;
 use plimsoll_lab::login::Login;
 use plimsoll_plan::defaults::{self, ClientSection};
 use plimsoll_plan::{Target, Url, target};
+use plimsoll_watch::{Event, Watcher};
+use std::env::VarError;
 use std::path::Path;
 
 /// Reads what is needed to log in. Connects to nothing.
@@ -33,6 +36,15 @@ pub fn spec_of(args: &TargetArgs, named: Option<&String>, holder: &str) -> anyho
         database,
         holder: holder.to_owned(),
     })
+}
+
+/// Lets go of a target, and shows so while its server is stopped, which may take minutes.
+pub fn close(target: OpenTarget, progress: &mut Progress) {
+    if target.server.is_some() {
+        progress.tell(Event::Doing("stopping the private server"));
+    }
+    drop(target);
+    progress.clear();
 }
 
 /// The `[client]` section of the option file that `--defaults-file` names.
@@ -72,6 +84,22 @@ pub fn password(ask: bool, client: Option<ClientSection>) -> anyhow::Result<Pass
             rpassword::prompt_password("Password: ").context("the password cannot be read from the terminal")?;
         return Ok(Password(typed));
     }
-    let from_file = client.and_then(|client| client.password);
-    Ok(Password(from_file.or_else(|| std::env::var("MYSQL_PWD").ok()).unwrap_or_default()))
+    if let Some(from_file) = client.and_then(|client| client.password) {
+        return Ok(Password(from_file));
+    }
+    Ok(Password(password_of_environment()?.unwrap_or_default()))
+}
+
+/// That of `MYSQL_PWD`, if it is set.
+///
+/// # Errors
+/// [`LabError::Refused`] if it is no UTF-8.
+pub fn password_of_environment() -> Result<Option<String>, LabError> {
+    match std::env::var("MYSQL_PWD") {
+        Ok(password) => Ok(Some(password)),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => {
+            Err(LabError::Refused("MYSQL_PWD is no UTF-8, which passwords have to be".to_owned()))
+        }
+    }
 }

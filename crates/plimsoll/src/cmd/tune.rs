@@ -1,9 +1,11 @@
 //! `plimsoll tune`: a search for better settings of a private server under a load.
 
-use super::lab::{begun_with, option_file, recording, resumed, tell_damage, tell_dry_run, tell_end, write_option_file};
+use super::lab::{
+    begun_with, goes_on, option_file, recording, resumed, tell_damage, tell_dry_run, tell_end, write_option_file,
+};
 use super::report::{recorded, tell_page};
 use super::run::random_seed;
-use super::{CHECK_FAILED, DONE, drafted};
+use super::{CHECK_FAILED, DONE, drafted, write_whole};
 use crate::args::TuneArgs;
 use crate::terminal::{self, Progress};
 use anyhow::Context;
@@ -28,9 +30,9 @@ use plimsoll_plan::lab::permission::Given;
 use plimsoll_plan::lab::space::build::AskedSettings;
 use plimsoll_plan::lab::tune::{TuneArm, TuneRules};
 use plimsoll_plan::plan::script_of;
-use plimsoll_record::{EarlyEnd, Manifest, Status, read};
+use plimsoll_record::read::Entry;
+use plimsoll_record::{EarlyEnd, read};
 use plimsoll_report::lab;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -44,7 +46,7 @@ const ADVISOR: &str = "advisor";
 pub fn run(args: &TuneArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     let resume = args.resume.as_deref();
-    let resume = resume.map(|text| recording(&home, text, "unfinished search", is_open_search)).transpose()?;
+    let resume = resume.map(|text| recording(&home, text, is_open_search)).transpose()?;
     check_arguments(args)?;
     let mut tuning = Tuning { args, home: &home, options: options(args, resume.clone()), progress: Progress::new(0)? };
     let plan = match (&resume, &args.workload) {
@@ -73,11 +75,8 @@ fn check_arguments(args: &TuneArgs) -> Result<(), LabError> {
 }
 
 /// A search that has not come to its end.
-fn is_open_search(directory: &Path) -> bool {
-    let is_open = |manifest: Manifest| {
-        manifest.status != Status::Done && manifest.plan.lab().is_some_and(|plan| plan.tune.is_some())
-    };
-    read::manifest(directory).is_ok_and(is_open)
+fn is_open_search(entry: &Entry) -> bool {
+    goes_on(entry) && entry.manifest.plan.lab().is_some_and(|plan| plan.tune.is_some())
 }
 
 /// A search under way.
@@ -97,7 +96,7 @@ impl Tuning<'_> {
         let plan = self.plan(&draft, seed)?;
         if let Some(path) = &args.plan {
             let text = draft.text_alone(args.own.server.as_deref(), seed);
-            fs::write(path, text).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
+            write_whole(path, text).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
             terminal::note(&format!("written: {}", path.display()));
             return Ok(None);
         }
@@ -242,25 +241,27 @@ fn said_again(args: &TuneArgs, plan: &LabPlan) -> String {
 
 fn show(args: &TuneArgs, plan: &LabPlan, finished: Finished) -> anyhow::Result<u8> {
     let Finished { summary, recording, ended, broken, goes_on, .. } = finished;
-    match args.json {
-        true => terminal::json(&summary)?,
-        false => terminal::styled(&lab::terminal(&summary, terminal::look()))?,
-    }
+    let printed = match args.json {
+        true => terminal::json(&summary),
+        false => terminal::styled(&lab::terminal(&summary, terminal::look())),
+    };
     let again =
         goes_on.then(|| resumed("plimsoll tune", &recording, args.own.server.as_deref()) + &said_again(args, plan));
     tell_damage(&broken);
     let is_refuted = summary.tune.as_ref().is_some_and(|tune| tune.conclusion == TuneConclusion::NotConfirmed);
     let code = tell_end(ended.as_ref(), if is_refuted { CHECK_FAILED } else { DONE }, again.as_deref());
     terminal::note(&format!("recording: {}", recording.display()));
-    if let Some(tune) = &summary.tune {
+    let written = summary.tune.as_ref().map_or(Ok(()), |tune| {
         write_option_file(plan, tune, &recording, args.write_config.as_deref()).or_else(|error| {
             terminal::note(&format!("{error:#}"));
             write_option_file(plan, tune, &recording, None)
-        })?;
-    }
+        })
+    });
     match recorded(&recording) {
         Ok(recorded) => tell_page(&recording, &recorded),
         Err(error) => terminal::note(&format!("the recording cannot be read: {error:#}")),
     }
+    written?;
+    printed?;
     Ok(code)
 }

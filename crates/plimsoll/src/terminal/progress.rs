@@ -2,7 +2,7 @@
 
 use super::screen::SCREEN;
 use super::view::{Doing, LabView, Loading, MeasurementStep, RunView, View, Work};
-use super::words;
+use super::words::{self, LineSums};
 use super::{interrupt_flag, note};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::OpeningStep;
@@ -30,7 +30,7 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 pub struct Progress {
     /// Seconds between interval lines; 0 for none.
     every: u64,
-    seconds: f64,
+    sums: LineSums,
     said: Option<OpeningStep>,
     load_line: Duration,
     /// What is shown in place. It is kept without a terminal too, so that events are followed in one way only.
@@ -45,7 +45,7 @@ impl Progress {
         let view = View { interrupted: interrupt_flag()?, ..View::default() };
         let live = SCREEN.is_live();
         let every = if live && every == 1 { 0 } else { every };
-        Ok(Progress { every, seconds: 0.0, said: None, load_line: Duration::ZERO, view, live })
+        Ok(Progress { every, sums: LineSums::default(), said: None, load_line: Duration::ZERO, view, live })
     }
 
     /// Removes the view.
@@ -60,7 +60,8 @@ impl Progress {
             OpeningStep::WaitingForTemplate => "waiting for another Plimsoll to initialise a data directory",
             OpeningStep::Copying => "copying the data directory",
             OpeningStep::Starting => "starting the server",
-            OpeningStep::Ready => return self.view.doing = None,
+            // Another server may be started after it.
+            OpeningStep::Ready => return (self.said, self.view.doing) = (None, None),
         };
         if since < WORTH_A_WORD || self.said == Some(step) {
             return;
@@ -79,6 +80,14 @@ impl Progress {
         self.view.doing = Some(Doing::Something { what: what.to_owned(), since });
     }
 
+    /// Something is under way, since the first time that it was told.
+    fn still_doing(&mut self, what: &str) {
+        let is_known = matches!(&self.view.doing, Some(Doing::Something { what: known, .. }) if known == what);
+        if !is_known {
+            self.doing(what, Duration::ZERO);
+        }
+    }
+
     fn load(&mut self, progress: LoadProgress) {
         let new = progress.rows.saturating_sub(progress.rows_before);
         let loading = Loading {
@@ -87,8 +96,7 @@ impl Progress {
             of: progress.rows_total,
             rows_per_second: new as f64 / progress.elapsed.as_secs_f64().max(1e-3),
         };
-        if !self.live && progress.elapsed.saturating_sub(self.load_line) >= LOAD_LINE {
-            self.load_line = progress.elapsed;
+        if !self.live && is_load_line_due(progress.elapsed, &mut self.load_line) {
             let left = loading.seconds_left().map_or(String::new(), |left| format!(", about {} s left", left.ceil()));
             let Loading { what, rows, of, rows_per_second } = &loading;
             note(&format!("loading {what}: {rows} of {of} rows, {rows_per_second:.0} rows/s{left}"));
@@ -112,10 +120,9 @@ impl Progress {
             Work::Run(run) => run.add(interval, host, server),
             Work::Other => {}
         }
-        self.seconds += interval.seconds;
-        if self.every > 0 && self.seconds + 0.01 >= self.every as f64 {
-            self.seconds = 0.0;
-            note(&words::interval(point, interval));
+        self.sums.add(interval);
+        if self.sums.is_due(self.every) {
+            note(&words::interval(point, interval, &std::mem::take(&mut self.sums)));
         }
     }
 
@@ -186,6 +193,19 @@ impl Progress {
     }
 }
 
+/// Whether loading that has taken so long is told again, and then when it was told last. What has taken less than that is
+/// another load.
+fn is_load_line_due(elapsed: Duration, told: &mut Duration) -> bool {
+    if elapsed < *told {
+        *told = Duration::ZERO;
+    }
+    let is_due = elapsed.saturating_sub(*told) >= LOAD_LINE;
+    if is_due {
+        *told = elapsed;
+    }
+    is_due
+}
+
 fn of_trial(event: LabEvent, lab: &mut LabView, live: bool) {
     match event {
         LabEvent::TrialBegins { place, of, trial, left, next } => {
@@ -212,7 +232,7 @@ impl Watcher for Progress {
             Event::Server { step, since } => self.server(step, since),
             Event::Load(progress) => self.load(progress),
             Event::PointBegins { place, of, point, plan } => {
-                (self.seconds, self.view.doing) = (0.0, None);
+                (self.sums, self.view.doing) = (LineSums::default(), None);
                 match &mut self.view.work {
                     Work::Run(run) => run.next(place, point),
                     work => *work = Work::Run(Box::new(RunView::new(plan, place, of, point))),
@@ -223,7 +243,7 @@ impl Watcher for Progress {
                     let were = if of == 1 { "was" } else { "were" };
                     note(&format!("{} {were} disturbed; measuring again", counted(of as f64, "measurement")));
                 }
-                (self.seconds, self.view.doing) = (0.0, None);
+                (self.sums, self.view.doing) = (LineSums::default(), None);
                 self.view.work = Work::Run(Box::new(RunView::new(plan, place, of, point)));
             }
             Event::Interval { point, interval, host, server } => self.interval(point, interval, host, server),
@@ -237,7 +257,7 @@ impl Watcher for Progress {
             Event::Agreed { .. } => {}
             Event::Io(event) => self.io(event),
             Event::Lab(event) => self.lab(event),
-            Event::Doing(text) => self.doing(text, Duration::ZERO),
+            Event::Doing(text) => self.still_doing(text),
         }
         SCREEN.show(Some(self.view.clone()));
     }
@@ -250,5 +270,48 @@ impl Watcher for Progress {
         SCREEN.show(None);
         note(&format!("to do by hand: {}\npress Enter when it is done, Ctrl-C to end here", escaped(what)));
         std::io::stdin().is_terminal() && self.line_was_typed().unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress() -> Progress {
+        let (sums, view) = (LineSums::default(), View::default());
+        Progress { every: 0, sums, said: None, load_line: Duration::ZERO, view, live: false }
+    }
+
+    #[test]
+    fn each_load_is_told_from_its_beginning() {
+        let mut told = Duration::ZERO;
+        let mut lines = |seconds: u64| {
+            (0..=seconds).filter(|second| is_load_line_due(Duration::from_secs(*second), &mut told)).count()
+        };
+        assert_eq!((lines(60), lines(6)), (12, 1));
+    }
+
+    #[test]
+    fn what_is_told_again_has_taken_since_it_was_first_told() {
+        let mut progress = progress();
+        let since = |progress: &Progress| match &progress.view.doing {
+            Some(Doing::Something { since, .. }) => *since,
+            other => panic!("{other:?}"),
+        };
+        progress.doing("watching", Duration::from_secs(9));
+        let first = since(&progress);
+        progress.still_doing("watching");
+        assert_eq!(since(&progress), first);
+        progress.still_doing("checking");
+        assert!(since(&progress) > first);
+    }
+
+    #[test]
+    fn a_second_server_that_starts_slowly_is_told_too() {
+        let mut progress = progress();
+        progress.server(OpeningStep::Starting, WORTH_A_WORD);
+        assert_eq!(progress.said, Some(OpeningStep::Starting));
+        progress.server(OpeningStep::Ready, WORTH_A_WORD);
+        assert_eq!(progress.said, None);
     }
 }

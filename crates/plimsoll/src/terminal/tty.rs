@@ -42,17 +42,15 @@ pub struct Tty {
 }
 
 impl Tty {
-    /// As the environment describes it. NO_COLOR is as defined by no-color.org; a dumb terminal knows no escape
-    /// sequences.
+    /// As the environment describes it.
     pub fn of(file: &(impl IsTerminal + AsFd)) -> Tty {
-        let is_dumb = set("TERM").is_none_or(|term| term == "dumb");
-        let live = file.is_terminal() && !is_dumb;
+        let live = knows_sequences(file);
         let moved = Arc::new(AtomicBool::new(false));
         if live {
             // Without it, only the first drawing after a Ctrl-Z is misplaced.
             let _ = signal_hook::flag::register(SIGCONT, moved.clone());
         }
-        Tty { live, colour: live && set("NO_COLOR").is_none(), unicode: shows_unicode(file), moved }
+        Tty { live, colour: takes_styles(file), unicode: shows_unicode(file), moved }
     }
 
     /// A file to which lines are written as they are.
@@ -92,6 +90,16 @@ pub fn columns(file: &impl AsFd) -> Option<usize> {
 /// Whether more than ASCII can be shown; anything but a terminal takes everything.
 pub fn shows_unicode(file: &impl IsTerminal) -> bool {
     !file.is_terminal() || is_utf8(["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| set(name)))
+}
+
+/// A dumb terminal knows no escape sequences.
+fn knows_sequences(file: &impl IsTerminal) -> bool {
+    file.is_terminal() && set("TERM").is_some_and(|term| term != "dumb")
+}
+
+/// Whether text may be bold or dim there. NO_COLOR is as defined by no-color.org.
+pub fn takes_styles(file: &impl IsTerminal) -> bool {
+    knows_sequences(file) && set("NO_COLOR").is_none()
 }
 
 /// A variable of the environment that is set to something.

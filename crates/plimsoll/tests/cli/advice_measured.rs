@@ -141,6 +141,15 @@ fn what_may_be_lost_holds_for_an_option_file_too_and_what_means_nothing_to_it_is
     advise(&format!("{file} --time 10s")).refuses(2, &["--time"]);
     advise(&format!("{file} --interval 2s")).refuses(2, &["--interval"]);
     advise("quickstart --time 10s").refuses(2, &["--time"]);
+    advise(&format!("{file} --database x")).refuses(2, &["judged without a server"]);
+    advise(&format!("{file} --warmup soon")).refuses(2, &["soon"]);
+    advise(&format!("{file} --warmup 1s")).refuses(2, &["--workload"]);
+    advise("quickstart --connections 64").refuses(2, &["--connections"]);
+    advise("quickstart --measure 5m").refuses(2, &["--measure"]);
+    advise("--target mysql://u@localhost/ --lane ext4").refuses(2, &["--lane"]);
+    advise("quickstart --tables 8").refuses(2, &["--tables", "--workload"]);
+    advise("quickstart --ask-password").refuses(2, &["--ask-password"]);
+    advise("--walk --workload tpcc").refuses(2, &["--workload"]);
     advise("--walk --allow d1").refuses(2, &["--allow"]);
     advise("--walk --fail-on warn").refuses(2, &["--fail-on"]);
 }

@@ -53,6 +53,7 @@ fn commands_options_workloads_and_plans_are_offered() {
     assert_eq!(offered(&home, &["plimsoll", "run", "select"]), ["select_random_points", "select_random_ranges"]);
     assert_eq!(offered(&home, &["plimsoll", "run", "tpcc", "--fail-if-s"]), ["--fail-if-slower"]);
     assert_eq!(offered(&home, &["plimsoll", "lab", "ni"]), ["night.toml"]);
+    assert_eq!(offered(&home, &["plimsoll", "workloads", "tp"]), ["tpcc"]);
 }
 
 #[test]
@@ -65,6 +66,11 @@ fn recordings_are_offered_by_name_and_by_directory() {
     fs::copy(fixture.join("manifest.json"), directory.join("manifest.json")).expect("a manifest");
     for words in [["plimsoll", "report", "2026"], ["plimsoll", "compare", "2026"]] {
         assert_eq!(offered(&home, &words), ["20260101T000000Z-bourke-0001"], "{words:?}");
+    }
+    assert_eq!(offered(&home, &["plimsoll", "recordings", "keep", "bou"]), ["bourke-systems"]);
+    assert_eq!(offered(&home, &["plimsoll", "run", "tpcc", "--baseline", "bou"]), ["bourke-systems"]);
+    for words in [["plimsoll", "recordings", "keep", "2026"], ["plimsoll", "check", "--same", "2026"]] {
+        assert_eq!(offered(&home, &words), Vec::<String>::new(), "{words:?}");
     }
 }
 

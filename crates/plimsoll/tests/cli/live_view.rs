@@ -115,6 +115,41 @@ impl Rows {
     }
 }
 
+/// Plimsoll with both of its outputs on the terminal, and a recording in its home.
+fn with_a_recording(home: &Path, words: &[&str]) -> Command {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/systems/eight-cpus");
+    let directory = home.join("recordings/20260101T000000Z-bourke-systems-0001");
+    fs::create_dir_all(&directory).expect("the home can be written");
+    fs::copy(fixture.join("manifest.json"), directory.join("manifest.json")).expect("a manifest");
+    let mut command = servers::plimsoll("sh", home);
+    command.args(["-c", "exec \"$@\" 1>&2", "sh", env!("CARGO_BIN_EXE_plimsoll")]).args(words);
+    at_a_terminal(command)
+}
+
+#[test]
+fn notes_spell_no_styles_out() {
+    let home = servers::home();
+    let command = with_a_recording(home.path(), &["report", "bourke-systems", "--trend", "--format", "md"]);
+    let (done, seen) = seen(command, COLUMNS);
+    done.exits(0);
+    assert!(seen.contains("too few") && !seen.contains("u{1b}"), "{seen}");
+}
+
+#[test]
+fn a_dumb_terminal_gets_no_styles() {
+    let home = servers::home();
+    let listed = |term: &str| {
+        let mut command = with_a_recording(home.path(), &["recordings", "list"]);
+        command.env("TERM", term);
+        let (done, seen) = seen(command, COLUMNS);
+        done.exits(0);
+        seen
+    };
+    assert!(listed("xterm-256color").contains("\u{1b}[2m"));
+    let plain = listed("dumb");
+    assert!(plain.contains("bourke-systems") && !plain.contains('\u{1b}'), "{plain}");
+}
+
 #[test]
 fn a_run_is_drawn_in_place_and_leaves_its_lines() {
     let Some(lab) = Lab::mariadb() else { return };
@@ -168,7 +203,7 @@ fn a_lab_shows_what_its_variants_say_so_far_and_no_title_harms() {
     let resumed = format!("lab --resume {HOSTILE}");
     let (done, said) = self::seen(at_a_terminal(lab.command(&resumed.replace(['\n', '\r'], ""))), COLUMNS);
     done.exits(2);
-    assert!(Rows::after(&said).text().contains("there is no recording"), "{said}");
+    assert!(Rows::after(&said).text().contains("no recording is called"), "{said}");
 }
 
 #[test]

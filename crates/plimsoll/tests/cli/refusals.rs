@@ -2,6 +2,8 @@
 
 use crate::harness::{Lab, run};
 use plimsoll_testkit::servers;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 #[test]
 fn wrong_words_are_refused_before_anything_starts() {
@@ -37,6 +39,9 @@ fn wrong_words_are_refused_before_anything_starts() {
         ("run oltp_read_write --target mysql://root@localhost/x?colour=red", vec!["colour", "socket"]),
         ("run oltp_read_write --database a`b", vec!["database", "a`b"]),
         ("run oltp_read_write --defaults-file /nonexistent/my.cnf", vec!["/nonexistent/my.cnf"]),
+        ("quickstart --time 0s", vec!["--time"]),
+        ("calibrate --time 0s", vec!["--time"]),
+        ("quickstart --out /dev/null/page", vec!["--out", "/dev/null/page"]),
         ("server start --set innodb_buffer_pool_size", vec!["--set", "NAME=VALUE"]),
         ("server start ../../escape", vec!["escape"]),
     ] {
@@ -62,6 +67,9 @@ fn wrong_options_are_refused_with_what_is_accepted() {
         ("run oltp_read_write --no-such-option 1", "--no-such-option"),
         ("run oltp_read_write --events 5 --events-per-connection 5", "--events-per-connection"),
         ("run oltp_read_write --events 0", "events"),
+        ("run oltp_read_write --events 5 --time 5s", "--time"),
+        ("run oltp_read_write --events-per-connection 5 --time 5s", "--time"),
+        ("run oltp_read_write --arrivals constant", "--rate"),
         ("run", "WORKLOAD"),
         ("load oltp_read_write --threads 0", "threads"),
         ("quickstart --table-size 0", "table-size"),
@@ -73,6 +81,27 @@ fn wrong_options_are_refused_with_what_is_accepted() {
         let done = run(command);
         assert!(done.err.lines().count() <= 20, "one clear message: {done}");
         done.refuses(2, &[text]);
+    }
+}
+
+#[test]
+fn a_password_that_is_no_text_is_not_taken_for_none() {
+    let home = servers::home();
+    for line in ["run oltp_read_write --target mysql://u@localhost/", "sysbench oltp_read_write --mysql-user=u run"] {
+        let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home.path());
+        command.args(line.split_whitespace()).env("MYSQL_PWD", OsStr::from_bytes(b"caf\xe9"));
+        let code = if line.starts_with("run") { 2 } else { 1 };
+        run(command).refuses(code, &["MYSQL_PWD is no UTF-8"]).in_one_message();
+    }
+}
+
+#[test]
+fn a_report_that_could_not_be_written_is_refused_before_anything_is_read() {
+    let home = servers::home();
+    for line in ["report nothing -o /dev/full/a.html", "report nothing --trend -o /dev/full/a.html"] {
+        let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home.path());
+        command.args(line.split_whitespace());
+        run(command).refuses(2, &["/dev/full/a.html", "there is no directory"]).in_one_message();
     }
 }
 

@@ -91,7 +91,7 @@ fn refusals(lab: &Lab) {
     assert!(!hostile.err.contains(['\u{1b}', '\u{202e}']), "{hostile}");
     let directory = lab.home().join("no-such-directory/report.md");
     lab.ends(&format!("report first -o {}", directory.display()))
-        .refuses(3, &["cannot be written", "no-such-directory"]);
+        .refuses(2, &["there is no directory", "no-such-directory"]);
 }
 
 fn listed_shown_and_removed(lab: &Lab) {

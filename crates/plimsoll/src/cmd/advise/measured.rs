@@ -3,7 +3,7 @@
 
 use super::super::lab::option_file;
 use super::super::run::random_seed;
-use super::super::{DONE, ENVIRONMENT, INTERRUPTED, drafted};
+use super::super::{DONE, ENVIRONMENT, INTERRUPTED, drafted, write_whole};
 use super::has_directory;
 use crate::args::{AdviseArgs, MeasureArgs};
 use crate::terminal::{self, Progress};
@@ -28,7 +28,6 @@ use plimsoll_plan::lab::permission::Given;
 use plimsoll_plan::plan::script_of;
 use plimsoll_record::EarlyEnd;
 use plimsoll_record::read::{self as recordings, RecordingView};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -230,7 +229,7 @@ impl<'a> AdviceLab<'a> {
         let asks = DraftAsks::Ladder { rungs, most_rounds: MOST_ROUNDS };
         let draft = PlanDraft { asks, ..self.draft.clone() };
         let text = draft.text_alone(self.args.target.server.as_deref(), random_seed());
-        fs::write(path, text).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
+        write_whole(path, text).with_context(|| format!("the plan cannot be written: {}", path.display()))?;
         terminal::note(&format!("written: {}", path.display()));
         Ok(())
     }
@@ -242,17 +241,14 @@ impl<'a> AdviceLab<'a> {
         let mut head = vec![format!("{}: what was shown to help", self.draft.title)];
         head.extend(together.map(|gain| format!("all of it together: {}", gain_words(gain))));
         let text = written(&head, &self.measured);
-        fs::write(&path, text).with_context(|| format!("the option file cannot be written: {}", path.display()))?;
+        write_whole(&path, text).with_context(|| format!("the option file cannot be written: {}", path.display()))?;
         terminal::note(&format!("option file: {}", path.display()));
         Ok(())
     }
 
     /// Why there is no advice.
     fn nothing(&self) -> LabError {
-        match &self.ended {
-            Some(EarlyEnd::Failed(why)) => LabError::Refused(format!("nothing was measured: {why}")),
-            Some(EarlyEnd::Interrupted) | None => LabError::Interrupted,
-        }
+        why_nothing(self.ended.as_ref(), self.recordings.last().map(PathBuf::as_path))
     }
 
     fn code(&self) -> u8 {
@@ -267,6 +263,15 @@ impl<'a> AdviceLab<'a> {
                 ENVIRONMENT
             }
         }
+    }
+}
+
+/// Why there is no advice, and which recording says more.
+fn why_nothing(ended: Option<&EarlyEnd>, recording: Option<&Path>) -> LabError {
+    let more = recording.map_or(String::new(), |recording| format!("; {} says more", recording.display()));
+    match ended {
+        Some(EarlyEnd::Failed(why)) => LabError::Environment(format!("nothing was measured: {why}{more}")),
+        Some(EarlyEnd::Interrupted) | None => LabError::Interrupted,
     }
 }
 
@@ -292,4 +297,19 @@ fn draft(args: &AdviseArgs, asked_for: &SeenContext, workload: &str) -> anyhow::
         allow: asked_for.allowed().into_iter().collect(),
         asks: DraftAsks::Look,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_that_failed_is_no_mistake_of_who_asked_for_it() {
+        let failed = EarlyEnd::Failed("the server was lost".to_owned());
+        let failed = why_nothing(Some(&failed), Some(Path::new("/r/20260101T000000Z-advise")));
+        assert_eq!(failed.exit_code(), 3);
+        let said = failed.to_string();
+        assert!(said.contains("the server was lost; /r/20260101T000000Z-advise says more"), "{said}");
+        assert_eq!(why_nothing(Some(&EarlyEnd::Interrupted), None).exit_code(), 130);
+    }
 }

@@ -10,6 +10,7 @@ use plimsoll_host::Home;
 use plimsoll_host::replace::replace;
 use plimsoll_lab::LabError;
 use plimsoll_model::advice::{AdviceFinding, AdviceStep};
+use plimsoll_model::text::shell_word;
 use plimsoll_plan::knowledge::Release;
 use plimsoll_plan::lab::file::needs::needs;
 use plimsoll_plan::quantity;
@@ -17,10 +18,13 @@ use plimsoll_server::find::{Selector, find};
 use plimsoll_workloads::chosen::ChosenWorkload;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use signal_hook::consts::SIGINT;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is kept of a walk.
 const KEPT: &str = "walk.json";
@@ -108,11 +112,21 @@ pub fn run(args: &AdviseArgs) -> anyhow::Result<u8> {
 
 /// Why a walk does not go on.
 enum Stop {
-    /// Nobody answers any more.
+    /// Nobody answers any more, or a command was interrupted.
     Paused,
     /// A command ended with this exit code, and has said why.
     Failed(u8),
     Error(anyhow::Error),
+}
+
+impl Stop {
+    /// By the exit code of a command; a signal may have ended it.
+    fn of(status: Option<i32>) -> Stop {
+        match status.and_then(|code| u8::try_from(code).ok()) {
+            Some(INTERRUPTED) => Stop::Paused,
+            code => Stop::Failed(code.unwrap_or(ENVIRONMENT)),
+        }
+    }
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Stop {
@@ -134,6 +148,8 @@ struct WalkRecord {
 struct Walk {
     directory: PathBuf,
     record: WalkRecord,
+    /// Whether Ctrl-C ends it at once, as it does while a question is asked.
+    ends_by_signal: Arc<AtomicBool>,
 }
 
 impl Walk {
@@ -145,7 +161,9 @@ impl Walk {
                 .with_context(|| format!("{} cannot be read; --anew begins another walk", path.display()))?,
             _ => WalkRecord::default(),
         };
-        Ok(Walk { directory, record })
+        let ends_by_signal = Arc::new(AtomicBool::new(true));
+        signal_hook::flag::register_conditional_default(SIGINT, ends_by_signal.clone())?;
+        Ok(Walk { directory, record, ends_by_signal })
     }
 
     fn steps(&mut self) -> Result<(), Stop> {
@@ -191,9 +209,11 @@ impl Walk {
         self.ask(&LOOK)?;
         if self.answer("look") == Some("yes") && self.record.look.is_none() {
             let words = self.of_workload();
-            let output = self.command(&words).arg("--json").stdout(Stdio::piped()).output()?;
+            let mut command = self.command(&words);
+            command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::inherit());
+            let output = self.without_interrupts(|| command.output())?;
             if !output.status.success() {
-                return Err(Stop::Failed(code(output.status.code())));
+                return Err(Stop::of(output.status.code()));
             }
             self.record.look = Some(serde_json::from_slice(&output.stdout)?);
             self.keep()?;
@@ -293,14 +313,15 @@ impl Walk {
     /// Does what a step needs by a command, unless it was done before.
     fn once(&mut self, step: AdviceStep, words: &[&str]) -> Result<(), Stop> {
         if self.record.done.contains(&step) {
-            self.note(&format!("done before: plimsoll {}", words.join(" ")));
+            self.note(&format!("done before: {}", typed(words)));
             return Ok(());
         }
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let status = self.command(&words).status()?;
+        let mut command = self.command(&words);
+        let status = self.without_interrupts(|| command.status())?;
         // What a check finds is no reason to stop.
         if !matches!(status.code(), Some(0 | 1)) {
-            return Err(Stop::Failed(code(status.code())));
+            return Err(Stop::of(status.code()));
         }
         self.record.done.push(step);
         self.keep()?;
@@ -309,11 +330,21 @@ impl Walk {
 
     /// This program with these words, said before it runs.
     fn command(&self, words: &[String]) -> Command {
-        self.note(&format!("plimsoll {}", words.join(" ")));
+        self.note(&typed(words));
+        // What it says stands below.
+        terminal::settle();
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("plimsoll"));
         let mut command = Command::new(program);
         command.args(words).stdin(Stdio::null());
         command
+    }
+
+    /// Waits for a command. Ctrl-C is its own affair meanwhile: it ends in order, and so does the walk.
+    fn without_interrupts<T>(&self, wait: impl FnOnce() -> std::io::Result<T>) -> std::io::Result<T> {
+        self.ends_by_signal.store(false, Ordering::SeqCst);
+        let ended = wait();
+        self.ends_by_signal.store(true, Ordering::SeqCst);
+        ended
     }
 
     fn keep(&self) -> anyhow::Result<()> {
@@ -328,9 +359,10 @@ impl Walk {
     }
 }
 
-/// The exit code of a command that a signal may have ended.
-fn code(status: Option<i32>) -> u8 {
-    status.and_then(|code| u8::try_from(code).ok()).unwrap_or(ENVIRONMENT)
+/// A command, as somebody would type it.
+fn typed(words: &[impl AsRef<str>]) -> String {
+    let words: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
+    format!("plimsoll {}", words.join(" "))
 }
 
 /// `mariadb-10.11.6`: without its patch level, a release is the latest of its series.
@@ -386,6 +418,19 @@ fn no_duration(_: &str, answer: &str) -> Option<String> {
 mod tests {
     use super::*;
     use plimsoll_model::Flavour;
+
+    #[test]
+    fn a_command_that_is_said_can_be_typed() {
+        let words = ["advise", "--config-file", "/etc/my file.cnf", "--needs", "/home/x/walk-needs.toml"];
+        let line = "plimsoll advise --config-file '/etc/my file.cnf' --needs /home/x/walk-needs.toml";
+        assert_eq!(typed(&words), line);
+    }
+
+    #[test]
+    fn a_command_that_was_interrupted_stops_the_walk() {
+        assert!(matches!(Stop::of(Some(130)), Stop::Paused));
+        assert!(matches!(Stop::of(Some(2)), Stop::Failed(2)) && matches!(Stop::of(None), Stop::Failed(ENVIRONMENT)));
+    }
 
     #[test]
     fn a_server_is_judged_as_what_it_is_and_not_as_the_newest_of_its_series() {

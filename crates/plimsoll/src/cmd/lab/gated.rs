@@ -7,7 +7,7 @@ use plimsoll_analysis::replay;
 use plimsoll_lab::LabError;
 use plimsoll_measures::gate::{gate_places, is_gateable, judge, slower_variants};
 use plimsoll_measures::lab::compares;
-use plimsoll_model::gate::GateFinding;
+use plimsoll_model::gate::{GateFinding, GateLimit};
 use plimsoll_model::lab::LabSummary;
 use plimsoll_plan::LabPlan;
 use plimsoll_record::read;
@@ -37,28 +37,33 @@ pub fn check(args: &LabArgs, plan: &LabPlan) -> Result<(), LabError> {
     gate::check(&args.verdict, gate::LIMITS, args.fail_if_slower.is_some() || !args.limits.fail_if.is_empty())
 }
 
-/// Every limit, then every variant against the first.
-///
-/// # Errors
-/// If the recording cannot be read.
+/// Every limit, then every variant against the first. What cannot be read fails: nobody knows that it holds.
 pub fn findings(
     args: &LabArgs,
     plan: &LabPlan,
     baseline: Option<&Baseline>,
     summary: &LabSummary,
     recording: &Path,
-) -> Result<Vec<GateFinding>, LabError> {
-    let mut findings = Vec::new();
-    if !args.limits.fail_if.is_empty() {
-        let ended = replay::ended(&read::open(recording)?, plan);
-        findings = judge(&args.limits.fail_if, &gate_places(plan, &ended));
-    }
-    let Some(limit) = args.fail_if_slower else { return Ok(findings) };
+) -> Vec<GateFinding> {
+    let limits = &args.limits.fail_if;
+    let mut findings = if limits.is_empty() { Vec::new() } else { limited(limits, plan, recording) };
+    let Some(limit) = args.fail_if_slower else { return findings };
     match baseline {
         Some(of) => {
             findings.extend(plan.variants.iter().map(|variant| of.judge(recording, Some(&variant.name), limit)));
         }
         None => findings.extend(slower_variants(plan, summary, limit)),
     }
-    Ok(findings)
+    findings
+}
+
+/// Each limit in each place of the plan.
+fn limited(limits: &[GateLimit], plan: &LabPlan, recording: &Path) -> Vec<GateFinding> {
+    match read::open(recording) {
+        Ok(view) => judge(limits, &gate_places(plan, &replay::ended(&view, plan))),
+        Err(error) => {
+            let unread = judge(limits, &gate_places(plan, &[])).into_iter();
+            unread.map(|finding| GateFinding { why: error.to_string(), ..finding }).collect()
+        }
+    }
 }

@@ -6,7 +6,7 @@ use plimsoll_analysis::find;
 use plimsoll_lab::LabError;
 use plimsoll_model::number::counted;
 use plimsoll_model::text::{escaped, shell_word};
-use plimsoll_record::read::{Entry, FoundRecording, Listing};
+use plimsoll_record::read::{Entry, Listing};
 use plimsoll_record::{Labels, RecordError, labels};
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub fn in_words(labels: &Labels) -> String {
 
 /// Makes recordings the baseline of their name, or lets go of it.
 pub fn keep(listing: &Listing, name: &str, release: bool) -> anyhow::Result<u8> {
-    let name = meant(listing, name);
+    let name = listing.name_meant(name);
     let known = listing.recordings.iter().any(|entry| entry.manifest.name == name);
     if !known {
         return Err(LabError::from(find::nothing(listing, name)).into());
@@ -51,14 +51,6 @@ pub fn keep(listing: &Listing, name: &str, release: bool) -> anyhow::Result<u8> 
     said("kept", &new);
     terminal::note(&format!("the baseline of {name}: {}", counted(new.len() as f64, "recording")));
     Ok(DONE)
-}
-
-/// The name as it was recorded: `oltp-read-write` for `oltp_read_write`.
-fn meant<'a>(listing: &'a Listing, name: &'a str) -> &'a str {
-    match listing.find(name) {
-        FoundRecording::Name(all) => all.first().map_or(name, |entry| entry.manifest.name.as_str()),
-        _ => name,
-    }
 }
 
 fn said(what: &str, recordings: &[PathBuf]) {
@@ -135,10 +127,10 @@ mod tests {
     fn a_name_is_known_as_it_is_typed() {
         let listing = listing("oltp-read-write");
         for typed in ["oltp-read-write", "oltp_read_write", "OLTP_read_write"] {
-            assert_eq!(meant(&listing, typed), "oltp-read-write");
+            assert_eq!(listing.name_meant(typed), "oltp-read-write");
         }
-        assert_eq!(meant(&listing, "tpcc"), "tpcc");
-        assert_eq!(meant(&listing, "1f3a"), "1f3a", "a recording is no name");
+        assert_eq!(listing.name_meant("tpcc"), "tpcc");
+        assert_eq!(listing.name_meant("1f3a"), "1f3a", "a recording is no name");
     }
 
     #[test]
