@@ -4,7 +4,7 @@ mod measured;
 mod walk;
 
 use super::report::{generated, named_by_ending};
-use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target, write_whole};
+use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, has_directory, target, write_whole};
 use crate::args::{AdviseArgs, ReportFormat};
 use crate::terminal::{self, Progress};
 use anyhow::Context;
@@ -188,15 +188,6 @@ fn format_of(path: &Path) -> Result<Format<'static>, LabError> {
             "--output {}: the ending names no format; accepted are .html, .md, .json and .csv",
             path.display()
         ))),
-    }
-}
-
-/// Refuses a file for whose directory nobody could write it, before anything is measured.
-pub fn has_directory(path: &Path) -> Result<(), LabError> {
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match directory.is_dir() {
-        true => Ok(()),
-        false => Err(LabError::Refused(format!("{}: there is no directory {}", path.display(), directory.display()))),
     }
 }
 

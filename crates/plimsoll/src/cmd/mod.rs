@@ -72,6 +72,15 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> std::io::Result<()
     }
 }
 
+/// Refuses a file for whose directory nobody could write it, before anything is measured.
+pub fn has_directory(path: &Path) -> Result<(), LabError> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match directory.is_dir() {
+        true => Ok(()),
+        false => Err(LabError::Refused(format!("{}: there is no directory {}", path.display(), directory.display()))),
+    }
+}
+
 /// What an error that reached the top means to the caller.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(error) = error.downcast_ref::<LabError>() {

@@ -1,7 +1,6 @@
 //! `plimsoll report`: a recording as a page, as text or as data.
 
-use super::advise::has_directory;
-use super::{DONE, write_whole};
+use super::{DONE, has_directory, write_whole};
 use crate::args::{ReportArgs, ReportFormat};
 use crate::terminal;
 use anyhow::Context;

@@ -5,7 +5,7 @@ use super::lab::{
 };
 use super::report::{recorded, tell_page};
 use super::run::random_seed;
-use super::{CHECK_FAILED, DONE, drafted, write_whole};
+use super::{CHECK_FAILED, DONE, drafted, has_directory, write_whole};
 use crate::args::TuneArgs;
 use crate::terminal::{self, Progress};
 use anyhow::Context;
@@ -67,7 +67,7 @@ fn check_arguments(args: &TuneArgs) -> Result<(), LabError> {
         return Err(LabError::Refused(problem));
     }
     let Some(path) = &args.write_config else { return Ok(()) };
-    super::advise::has_directory(path)?;
+    has_directory(path)?;
     match path.is_dir() {
         true => Err(LabError::Refused(format!("{}: it is a directory; accepted is a file", path.display()))),
         false => Ok(()),

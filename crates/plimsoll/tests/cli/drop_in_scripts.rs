@@ -1,7 +1,7 @@
 //! What people's scripts do beside their statements, each case in a script of our own, run by both programs.
 
 use crate::drop_in::{Bench, counts};
-use crate::harness::{Lab, begin};
+use crate::harness::{Lab, begin, interruptible};
 use plimsoll_testkit::servers;
 use std::time::Duration;
 
@@ -265,7 +265,7 @@ fn an_interrupt_ends_a_command_at_once() {
     let Some(bench) = Bench::new() else { return };
     let file = bench.directory().join("ours/preparing");
     bench.write("prepares.lua", "function prepare() io.open('preparing', 'w'):close() while true do end end");
-    let mut running = begin(bench.our_command("prepares.lua prepare"));
+    let mut running = begin(interruptible(&bench.our_command("prepares.lua prepare")));
     running.wait_for("the command", || file.exists());
     running.signal(rustix::process::Signal::INT);
     let done = running.end_within(Duration::from_secs(30));

@@ -417,6 +417,21 @@ pub fn begin(mut command: Command) -> Running {
     start(command, out, err)
 }
 
+/// The same command, which an interrupt ends unless it asks for something else: whatever a shell starts in the background
+/// ignores one (env(1)).
+pub fn interruptible(command: &Command) -> Command {
+    let mut again = Command::new("env");
+    again.arg("--default-signal=INT").arg(command.get_program()).args(command.get_args());
+    command.get_current_dir().map(|directory| again.current_dir(directory));
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => again.env(name, value),
+            None => again.env_remove(name),
+        };
+    }
+    again
+}
+
 /// Starts a command with this as its standard output.
 #[track_caller]
 pub fn begin_into(mut command: Command, out: impl Into<Stdio>) -> Running {

@@ -3,8 +3,7 @@
 
 use super::super::lab::option_file;
 use super::super::run::random_seed;
-use super::super::{DONE, ENVIRONMENT, INTERRUPTED, drafted, write_whole};
-use super::has_directory;
+use super::super::{DONE, ENVIRONMENT, INTERRUPTED, drafted, has_directory, write_whole};
 use crate::args::{AdviseArgs, MeasureArgs};
 use crate::terminal::{self, Progress};
 use anyhow::Context;

@@ -53,7 +53,10 @@ impl Desk {
         lab.sql(&["CREATE USER 'bench'@'localhost'", "GRANT ALL ON *.* TO 'bench'@'localhost'"]);
         let proxy = DelayingProxy::to(&lab.socket(), Duration::ZERO);
         let beside = lab.server().parent().expect("a server lies in a directory").display().to_string();
-        let path = format!("{}:{beside}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+        // Where the broker is only unpacked, as `make test-all` has it.
+        let broker = servers::nats_server().and_then(|broker| Some(format!("{}:", broker.parent()?.display())));
+        let path = std::env::var("PATH").unwrap_or_default();
+        let path = format!("{}:{beside}:{}{path}", bin.display(), broker.unwrap_or_default());
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
         let known = vec![
             ("{DESK}", directory.display().to_string()),
