@@ -5,6 +5,7 @@
 mod canvas;
 mod limits;
 mod line;
+mod patience;
 mod progress;
 mod screen;
 mod tty;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub use limits::what_limited;
+pub use patience::patiently;
 pub use progress::Progress;
 pub use words::title;
 

@@ -16,7 +16,8 @@ use plimsoll_report::{comparison, io};
 pub fn run(args: &CompareArgs) -> anyhow::Result<u8> {
     gate::check(&args.verdict, "--fail-if-slower", args.fail_if_slower.is_some())?;
     let home = Home::from_env().map_err(LabError::from)?;
-    let found = match compare(&home.recordings(), &args.a, &args.b, args.equivalent).map_err(LabError::from)? {
+    let read = || compare(&home.recordings(), &args.a, &args.b, args.equivalent).map_err(LabError::from);
+    let found = match terminal::patiently(&format!("reading {} and {}", args.a, args.b), read)? {
         Compared::Runs(found) => found,
         Compared::Storage(found) => return storage(args, &found),
     };

@@ -150,8 +150,11 @@ fn document(recorded: &[Recorded]) -> Document {
 /// # Errors
 /// If it cannot be read.
 pub fn recorded(directory: &Path) -> anyhow::Result<Recorded> {
-    let view = read::open(directory).map_err(LabError::from)?;
-    Ok(plimsoll_analysis::recorded(&view, &generated(), parameters_of).map_err(LabError::from)?)
+    let read = || {
+        let view = read::open(directory).map_err(LabError::from)?;
+        plimsoll_analysis::recorded(&view, &generated(), parameters_of).map_err(LabError::from)
+    };
+    Ok(terminal::patiently(&format!("reading {}", directory.display()), read)?)
 }
 
 /// The parameters of a workload; none if there is no workload of that name.
