@@ -146,7 +146,8 @@ mod tests {
     fn a_phase_that_takes_too_long_ends_its_server_and_says_so() {
         let my_cnf = PathBuf::from("/nowhere/watchdog/my.cnf");
         let mut command = Command::new("sh");
-        command.args(["-c", "sleep 60; true"]).arg(format!("--defaults-file={}", my_cnf.display()));
+        // It stays without a child of its own, which would outlive it.
+        command.args(["-c", "kill -STOP $$"]).arg(format!("--defaults-file={}", my_cnf.display()));
         let mut child = spawn(command, Lifetime::WithPlimsoll).unwrap();
         // Until it is the program that was asked for.
         while !Identity::of(child.id()).is_some_and(|found| plimsoll_server::process::runs_with(&found, &my_cnf)) {

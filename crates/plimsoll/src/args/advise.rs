@@ -84,7 +84,7 @@ pub struct AdviseArgs {
 }
 
 /// What nothing is measured with. Where a workload cannot be given, that it is required would not be missed.
-const NO_WORKLOAD: [&str; 6] = ["recording", "target", "defaults_file", "database", "ask_password", "walk"];
+const NO_WORKLOAD: [&str; 7] = ["recording", "release", "target", "defaults_file", "database", "ask_password", "walk"];
 
 /// Advice for a workload, on a private server of the build and with the option file that are given.
 #[derive(Debug, Args)]

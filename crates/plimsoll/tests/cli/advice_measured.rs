@@ -143,7 +143,8 @@ fn what_may_be_lost_holds_for_an_option_file_too_and_what_means_nothing_to_it_is
     advise("quickstart --time 10s").refuses(2, &["--time"]);
     advise(&format!("{file} --database x")).refuses(2, &["judged without a server"]);
     advise(&format!("{file} --warmup soon")).refuses(2, &["soon"]);
-    advise(&format!("{file} --warmup 1s")).refuses(2, &["--workload"]);
+    advise(&format!("{file} --warmup 1s")).refuses(2, &["--warmup", "--for"]);
+    advise("--config-file my.cnf --warmup 1s").refuses(2, &["--workload"]);
     advise("quickstart --connections 64").refuses(2, &["--connections"]);
     advise("quickstart --measure 5m").refuses(2, &["--measure"]);
     advise("--target mysql://u@localhost/ --lane ext4").refuses(2, &["--lane"]);
