@@ -5,10 +5,10 @@ use anyhow::Context;
 use jiff::{SignedDuration, Timestamp};
 use plimsoll_host::facts;
 use plimsoll_load::seed::Rng;
+use plimsoll_model::Flavour;
 use plimsoll_model::lab::{PhaseSpan, TrialOutcome, TrialStatus};
 use plimsoll_model::samples::{CpuShares, DeviceSample, HostSample, Interval, Phase, ServerSample, StatusSample};
 use plimsoll_model::summary::{self, LatencyMs, Point, Summary, TargetFacts};
-use plimsoll_model::{Flavour, LoadPoint};
 use plimsoll_plan::lab::file;
 use plimsoll_plan::plan::Measure;
 use plimsoll_plan::{Plan, RunPlan};
@@ -29,7 +29,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Of each kind of transaction in a second.
 const A_SECOND: u64 = 200;
 /// Histograms that are written in turn: making one takes longer than writing it.
-const SHAPES: u64 = 16;
+const SHAPES: usize = 16;
 
 /// A lab of two variants at `points` numbers of connections, in so many rounds of `seconds`.
 pub struct MadeUpLab {
@@ -58,21 +58,14 @@ impl MadeUpLab {
         let mut recording = begun(recordings, Plan::Lab(Box::new(plan.clone())))?;
         let mut schedule = plimsoll_schedule::of(&plan, &Prospects::new());
         while let Some(trial) = schedule.next() {
-            let parameters = LoadParameters {
-                workload: WORKLOAD.to_owned(),
-                point: trial.point,
-                trial: Some(trial.clone()),
-                ..LoadParameters::default()
-            };
             let facts = TrialFacts {
                 index: trial.index,
                 variant: trial.label.clone(),
-                point: trial.point.label(),
                 round: trial.round,
                 started: started(u64::from(trial.index) * self.seconds)?,
-                parameters: Parameters::Load(Box::new(parameters)),
+                ..facts(LoadParameters { point: trial.point, trial: Some(trial.clone()), ..LoadParameters::default() })?
             };
-            let (writer, point) = measured(&recording, &facts, trial.point, self.seconds)?;
+            let (writer, point) = measured(&recording, &facts, self.seconds)?;
             let phase = PhaseSpan { phase: Phase::Measure, t_ns: 0, seconds: self.seconds as f64 };
             let outcome =
                 TrialOutcome { point: Some(point), phases: vec![phase], ..TrialOutcome::new(TrialStatus::Done) };
@@ -93,16 +86,8 @@ pub fn run(recordings: &Path, seconds: u64) -> anyhow::Result<PathBuf> {
         ..simulated::run_plan(&[load])
     };
     let mut recording = begun(recordings, Plan::Run(plan))?;
-    let parameters = LoadParameters { workload: WORKLOAD.to_owned(), point: load, ..LoadParameters::default() };
-    let facts = TrialFacts {
-        index: 1,
-        variant: "run".to_owned(),
-        point: load.label(),
-        round: 1,
-        started: started(0)?,
-        parameters: Parameters::Load(Box::new(parameters)),
-    };
-    let (_, point) = measured(&recording, &facts, load, seconds)?;
+    let facts = facts(LoadParameters { point: load, ..LoadParameters::default() })?;
+    let (_, point) = measured(&recording, &facts, seconds)?;
     recording.summary(&Summary {
         schema_version: summary::SCHEMA_VERSION,
         workload: WORKLOAD.to_owned(),
@@ -133,6 +118,18 @@ fn begun(recordings: &Path, plan: Plan) -> anyhow::Result<Recording> {
     Ok(Recording::create(recordings, manifest)?)
 }
 
+/// Of the first trial of a run.
+fn facts(load: LoadParameters) -> anyhow::Result<TrialFacts> {
+    Ok(TrialFacts {
+        index: 1,
+        variant: "run".to_owned(),
+        point: load.point.label(),
+        round: 1,
+        started: started(0)?,
+        parameters: Parameters::Load(Box::new(LoadParameters { workload: WORKLOAD.to_owned(), ..load })),
+    })
+}
+
 /// So many seconds after the first trial began.
 fn started(seconds: u64) -> anyhow::Result<Timestamp> {
     let since = SignedDuration::from_secs(i64::try_from(seconds)?);
@@ -140,22 +137,29 @@ fn started(seconds: u64) -> anyhow::Result<Timestamp> {
 }
 
 /// Writes the seconds of a trial; what it measured.
-fn measured(
-    recording: &Recording,
-    facts: &TrialFacts,
-    load: LoadPoint,
-    seconds: u64,
-) -> anyhow::Result<(TrialWriter, Point)> {
+fn measured(recording: &Recording, facts: &TrialFacts, seconds: u64) -> anyhow::Result<(TrialWriter, Point)> {
     let mut writer = recording.trial(facts)?;
     let mut random = Rng::new(1, u64::from(facts.index), 0);
+    let mut shapes = vec![new_histogram(); SHAPES];
+    for values in &mut shapes {
+        for _ in 0..A_SECOND {
+            // From one to sixteen milliseconds, most of them short.
+            values.record((1e6 * 2f64.powf(4.0 * random.unit() * random.unit())) as u64)?;
+        }
+    }
+    let tags = TRANSACTIONS.map(|name| format!("txn.{name}.service")).into_iter();
+    let tags: Vec<String> = tags.chain((0..STATEMENTS).map(|number| format!("stmt.s{number}"))).collect();
     for second in 0..seconds {
         self::second(&mut writer, &mut random, second)?;
+        for (tag, values) in tags.iter().zip(shapes.iter().cycle().skip(second as usize % SHAPES)) {
+            writer.append_histogram(tag, second * SECOND_NS, SECOND_NS, values)?;
+        }
     }
     let transactions = TRANSACTIONS.len() as u64 * A_SECOND * seconds;
     let noise = 1.0 + 0.05 * random.unit();
     let point = Point {
         trial: Some(facts.index),
-        load,
+        load: facts.load().map(|load| load.point).unwrap_or_default(),
         seconds: seconds as f64,
         transactions,
         transactions_per_second: Some(noise * transactions as f64 / seconds as f64),
@@ -192,15 +196,5 @@ fn second(writer: &mut TrialWriter, random: &mut Rng, second: u64) -> anyhow::Re
     })?;
     writer.server(&ServerSample { t_ns, cpu_user_us: 3_000_000 * (second + 1), ..ServerSample::default() })?;
     writer.status(&StatusSample { t_ns, seconds: 1.0, ..StatusSample::default() })?;
-    let tags = TRANSACTIONS.map(|name| format!("txn.{name}.service")).into_iter();
-    for (place, tag) in tags.chain((0..STATEMENTS).map(|number| format!("stmt.s{number}"))).enumerate() {
-        let mut shape = Rng::new(2, (second + place as u64) % SHAPES, 0);
-        let mut values = new_histogram();
-        for _ in 0..A_SECOND {
-            // From one to sixteen milliseconds, most of them short.
-            values.record((1e6 * 2f64.powf(4.0 * shape.unit() * shape.unit())) as u64)?;
-        }
-        writer.append_histogram(&tag, start_ns, SECOND_NS, &values)?;
-    }
     Ok(())
 }

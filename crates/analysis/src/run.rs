@@ -156,7 +156,7 @@ fn summed_up(view: &RecordingView, points: Vec<Point>) -> Result<Summary, Record
     let load = view.trials.first().and_then(|trial| trial.facts.load());
     let mut totals = Totals::default();
     for trial in &view.trials {
-        trial.series()?.intervals.iter().for_each(|interval| totals.statements += interval.sent);
+        trial.intervals()?.iter().for_each(|interval| totals.statements += interval.sent);
     }
     let told = points.iter().flat_map(caveats::of_point).collect();
     Ok(Summary {

@@ -86,7 +86,7 @@ pub(super) fn readable<T>(found: Result<Option<T>, RecordError>, missing: &mut V
 /// How long the transactions of a trial took, which takes long to read. What cannot be read is told to `missing`.
 pub(super) fn latency(trial: &Trial, view: &TrialView, series: &Series, missing: &mut Vec<String>) -> Option<Latency> {
     let open_loop = trial.point.as_ref().is_some_and(|point| point.response_ms.is_some());
-    readable(latency::latency(view, unfinished::window(series)?, open_loop), missing)
+    readable(latency::latency(view, unfinished::window(&series.intervals)?, open_loop), missing)
 }
 
 /// The trial with everything that a report shows of it but its series and its latencies. `point` is what it measured.

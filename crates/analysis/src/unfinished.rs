@@ -25,8 +25,8 @@ const NEAR_NS: u64 = 500_000_000;
 const WHOLE_SECONDS: f64 = 0.1;
 
 /// The measured window as far as it came, nanoseconds since the trial's start; none before it began.
-pub fn window(series: &Series) -> Option<Range<u64>> {
-    let measured = || series.intervals.iter().filter(|interval| interval.phase == Phase::Measure);
+pub fn window(intervals: &[Interval]) -> Option<Range<u64>> {
+    let measured = || intervals.iter().filter(|interval| interval.phase == Phase::Measure);
     Some(measured().next()?.t_ns..measured().map(end_ns).max()?)
 }
 
@@ -37,7 +37,7 @@ pub fn window(series: &Series) -> Option<Range<u64>> {
 /// If what was sampled cannot be read.
 pub fn point(trial: &TrialView, loops: usize) -> Result<Option<Point>, RecordError> {
     let series = trial.series()?;
-    let Some(window) = window(&series) else { return Ok(None) };
+    let Some(window) = window(&series.intervals) else { return Ok(None) };
     let names = Names { transactions: &["transaction"], ..Names::default() };
     let measured: Vec<&Interval> = series.intervals.iter().filter(|i| i.phase == Phase::Measure).collect();
     let mut sums = Sums { trial, series: &series, loops, names: &names, seconds: Seconds::default(), whole: None };
@@ -76,9 +76,9 @@ pub fn asked(trial: &TrialView) -> LoadPoint {
 /// # Errors
 /// If its seconds cannot be read.
 pub fn ended_in(trial: &TrialView, wanted: f64) -> Result<Option<String>, RecordError> {
-    let (what, series) = (asked(trial), trial.series()?);
-    let Some(window) = window(&series) else {
-        return Ok(Some(match series.intervals.last() {
+    let (what, intervals) = (asked(trial), trial.intervals()?);
+    let Some(window) = window(&intervals) else {
+        return Ok(Some(match intervals.last() {
             Some(last) => {
                 format!("{what} ended in second {:.0} of its warm-up, before it was measured", seconds(end_ns(last)))
             }

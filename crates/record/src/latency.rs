@@ -74,12 +74,10 @@ pub(crate) fn merge(path: &Path, window: Range<u64>) -> Result<BTreeMap<String, 
         window,
         |_| true,
         |tag, _, values| {
-            let is_full = merged.len() == MOST_TAGS;
-            match merged.get_mut(tag) {
-                None if is_full => return Err(format!("more than {MOST_TAGS} tags")),
-                Some(sum) => values.add_to(sum),
-                None => values.add_to(merged.entry(tag.to_owned()).or_insert_with(new_histogram)),
+            if merged.len() == MOST_TAGS && !merged.contains_key(tag) {
+                return Err(format!("more than {MOST_TAGS} tags"));
             }
+            values.add_to(merged.entry(tag.to_owned()).or_insert_with(new_histogram));
             Ok(())
         },
     )?;

@@ -16,6 +16,7 @@ use plimsoll_host::{owner, remove as trees};
 use plimsoll_load::histogram::BinCounts;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::{LabSummary, TrialOutcome};
+use plimsoll_model::samples::Interval;
 use plimsoll_model::series::Series;
 use plimsoll_model::summary::Summary;
 use rustix::fs::{FlockOperation, flock};
@@ -64,6 +65,14 @@ impl TrialView {
     /// [`RecordError::Malformed`] with file and line for damage, and for more than this machine has memory for.
     pub fn series(&self) -> Result<Series> {
         series::read(&self.directory)
+    }
+
+    /// The seconds of its load alone, for whoever needs nothing else of [`TrialView::series`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn intervals(&self) -> Result<Vec<Interval>> {
+        series::intervals(&self.directory, &Allowance::of_now())
     }
 
     /// The latency histograms (nanoseconds) by tag, added up over the seconds that start in `window`, which is in

@@ -4,6 +4,7 @@
 use crate::lines::{read_json, read_json_lines};
 use crate::memory::Allowance;
 use crate::{RecordError, Result, file};
+use plimsoll_model::samples::Interval;
 use plimsoll_model::series::Series;
 use std::collections::BTreeMap;
 use std::io;
@@ -38,7 +39,7 @@ const SERIES: [&str; 9] = [
 pub(crate) fn read(trial: &Path) -> Result<Series> {
     let allowed = &Allowance::of_now();
     Ok(Series {
-        intervals: read_json_lines(&trial.join("intervals.ndjson"), INTERVALS_SCHEMA, allowed)?,
+        intervals: intervals(trial, allowed)?,
         host: read_json_lines(&trial.join("host.ndjson"), HOST_SCHEMA, allowed)?,
         server: read_json_lines(&trial.join("server.ndjson"), SERVER_SCHEMA, allowed)?,
         device: read_json_lines(&trial.join("device.ndjson"), DEVICE_SCHEMA, allowed)?,
@@ -47,6 +48,14 @@ pub(crate) fn read(trial: &Path) -> Result<Series> {
         agents: read_json_lines(&trial.join("agents.ndjson"), AGENTS_SCHEMA, allowed)?,
         collectors: read_json_lines(&trial.join("collectors.ndjson"), COLLECTORS_SCHEMA, allowed)?,
     })
+}
+
+/// Reads the seconds of its load alone.
+///
+/// # Errors
+/// As [`read_json_lines`].
+pub(crate) fn intervals(trial: &Path, allowed: &Allowance) -> Result<Vec<Interval>> {
+    read_json_lines(&trial.join("intervals.ndjson"), INTERVALS_SCHEMA, allowed)
 }
 
 /// Syncs the series of a trial (fsync(2)), and says how many bytes each has.

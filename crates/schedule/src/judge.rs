@@ -11,13 +11,18 @@ use plimsoll_stats::search::SearchOutcome;
 /// later than anything else. One dropped arrival does not miss an objective by itself: those that wait when the window
 /// ends are dropped, too, and with Poisson arrivals some wait at any load.
 pub fn reached_ms(point: &Point, quantile: f64) -> Option<f64> {
-    let late = point.counts.dropped.saturating_add(point.counts.failed) as f64;
-    let ended = point.transactions.saturating_add(point.rollbacks) as f64;
-    let share = quantile * (ended + late) / ended;
+    let late = point.counts.dropped.saturating_add(point.counts.failed);
+    let ended = point.transactions.saturating_add(point.rollbacks);
     // A closed loop has no due times.
     let responses = point.response_ms.or(point.load.rate.is_none().then_some(point.latency_ms));
     let responses = responses.filter(|_| point.transactions > 0)?;
-    percentile(&responses, share)
+    of_all_arrivals(&responses, ended, late, quantile)
+}
+
+/// What a share of all arrivals, 0 to 1, did not exceed, milliseconds, where so many were answered within `responses` and
+/// the others are later than any of those; `None` if they are too many.
+pub fn of_all_arrivals(responses: &LatencyMs, answered: u64, unanswered: u64, quantile: f64) -> Option<f64> {
+    percentile(responses, quantile * (answered as f64 + unanswered as f64) / answered as f64)
 }
 
 /// Whether a trial met the objective, as in [`plimsoll_stats::search::SearchObjective::judge`].

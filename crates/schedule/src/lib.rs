@@ -24,6 +24,7 @@ mod trial;
 pub mod tune;
 
 pub use draw::seed as seed_of_round;
+pub use judge::of_all_arrivals;
 pub use quantity::Quantity;
 pub use stage::Amount;
 pub use trial::{EndedTrial, Prospect, Prospects};

@@ -10,15 +10,14 @@ use plimsoll_model::Metric;
 use plimsoll_model::samples::{Interval, Phase, ServerSample};
 use plimsoll_model::summary::Point;
 use plimsoll_record::read::{RecordingView, TrialView};
-use plimsoll_schedule::Quantity;
 use plimsoll_schedule::labels::counted_label;
+use plimsoll_schedule::{Quantity, of_all_arrivals};
 use plimsoll_stats::latency::{latency_ms, new_histogram};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 const P99: f64 = 0.99;
-const MS_PER_NS: f64 = 1e-6;
 
 #[derive(Clone, Debug)]
 pub struct Round {
@@ -74,7 +73,7 @@ fn round(directory: &Path, number: u32, trials: &[&TrialView]) -> Result<Round, 
     }
     let mut ended = Timestamp::default();
     for trial in trials {
-        let ns = trial.series()?.intervals.iter().map(end_ns).max().unwrap_or(0);
+        let ns = trial.intervals()?.iter().map(end_ns).max().unwrap_or(0);
         let of_trial = trial.facts.started.checked_add(SignedDuration::from_nanos(ns as i64));
         ended = ended.max(of_trial.unwrap_or(trial.facts.started));
     }
@@ -168,6 +167,16 @@ impl Sum {
         Ok(())
     }
 
+    /// Of the responses, if there are any, where arrivals that were not answered are later than all of them.
+    fn p99_ms(&self) -> Option<f64> {
+        match &self.response {
+            Some(values) if self.unanswered > 0 => {
+                of_all_arrivals(&latency_ms(values), values.len(), self.unanswered, P99)
+            }
+            responses => latency_ms(responses.as_ref().or(self.service.as_ref())?).p99,
+        }
+    }
+
     /// Only those above 0: of others there is no ratio.
     fn figures(&self) -> BTreeMap<Metric, f64> {
         let per_second = |count: u64| count as f64 / self.seconds;
@@ -175,25 +184,10 @@ impl Sum {
             0 => (Metric::TransactionsPerSecond, per_second(self.transactions)),
             new_orders => (Metric::Nopm, 60.0 * per_second(new_orders)),
         };
-        let p99 = match (&self.response, &self.service) {
-            (Some(responses), _) => p99_of_arrivals(responses, self.unanswered),
-            (None, service) => service.as_ref().and_then(|values| latency_ms(values).p99),
-        };
-        let p99 = p99.map(|ms| (Metric::P99, ms));
+        let p99 = self.p99_ms().map(|ms| (Metric::P99, ms));
         let cpu = self.server.map(|(cpu_us, ended)| (Metric::ServerCpuUsPerTransaction, cpu_us as f64 / ended as f64));
         let all = [Some(throughput), p99, cpu].into_iter().flatten();
         all.filter(|(_, value)| *value > 0.0 && value.is_finite()).collect()
-    }
-}
-
-/// What 99 % of all arrivals did not exceed, milliseconds, where those that were not answered are later than any other;
-/// none if they are more than the rest.
-fn p99_of_arrivals(responses: &Histogram<u64>, unanswered: u64) -> Option<f64> {
-    let answered = responses.len() as f64;
-    let share = P99 * (answered + unanswered as f64) / answered;
-    match unanswered {
-        0 => latency_ms(responses).p99,
-        _ => (share <= 1.0).then(|| responses.value_at_quantile(share) as f64 * MS_PER_NS),
     }
 }
 

@@ -69,8 +69,7 @@ pub fn document(recorded: &Recorded, summary: &LabSummary) -> Document {
 pub fn with_latency(recorded: &Recorded, summary: &LabSummary) -> Vec<usize> {
     let shown = places::shown(recorded, summary);
     let told: Vec<&Trial> = shown.iter().filter_map(told).collect();
-    let is_told = |trial: &Trial| told.iter().any(|one| std::ptr::eq(*one, trial));
-    (0..recorded.trials.len()).filter(|place| is_told(&recorded.trials[*place])).collect()
+    places::indices(recorded, &told)
 }
 
 /// The trial that stands for its group.

@@ -36,6 +36,12 @@ pub fn trials(recorded: &Recorded) -> Vec<(String, Vec<&Trial>)> {
     all(recorded).into_iter().map(|group| (group.label, group.trials)).collect()
 }
 
+/// Where some trials stand among all of a recording.
+pub fn indices(recorded: &Recorded, some: &[&Trial]) -> Vec<usize> {
+    let is_one = |trial: &Trial| some.iter().any(|one| std::ptr::eq(*one, trial));
+    (0..recorded.trials.len()).filter(|place| is_one(&recorded.trials[*place])).collect()
+}
+
 fn key(trial: &Trial) -> (&str, usize, Option<u64>) {
     (variant(trial), trial.load.connections, trial.load.rate.map(f64::to_bits))
 }

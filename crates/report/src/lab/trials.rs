@@ -31,9 +31,7 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
 
 /// The places of the trials that the page draws second by second: the series of others need not be read.
 pub fn with_series(recorded: &Recorded) -> Vec<usize> {
-    let (drawn, _) = drawn(recorded);
-    let is_drawn = |trial: &Trial| drawn.iter().any(|one| std::ptr::eq(*one, trial));
-    (0..recorded.trials.len()).filter(|place| is_drawn(&recorded.trials[*place])).collect()
+    places::indices(recorded, &drawn(recorded).0)
 }
 
 /// All trials, or the first of each variant and load point, or as many of those as have room.
