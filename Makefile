@@ -94,6 +94,8 @@ bench: ## Plimsoll against its peers on this machine: medians, spreads, ratios
 	@scripts/install-packages $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench fio $(ADVISORS)
 	@cargo build --release --locked --package plimsoll --package plimsoll-bench
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
+	broker="$$(scripts/unpack-server nats || true)"
+	export PATH="$$PATH$${broker:+:$${broker%/*}}"
 	exec $(TARGET)/release/plimsoll-bench $(ARGS)
 
 coverage: ## how often Plimsoll's intervals contain the truth: seeded simulations, as docs/statistics.md shows them

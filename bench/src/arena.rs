@@ -302,6 +302,6 @@ impl<'t> Arena<'t> {
 }
 
 /// A port that nobody listens on. Somebody else may take it before the server does: then that says so.
-fn free_port() -> std::io::Result<u16> {
+pub fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

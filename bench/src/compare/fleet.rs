@@ -4,7 +4,7 @@
 
 use super::{BenchExtent, BenchRow, BenchTarget, PeerComparison, in_turn};
 use crate::arena::Arena;
-use crate::peers::fleet::{self, FleetRun, LocalFleet};
+use crate::peers::fleet::{self, FleetRun, FleetTarget, LocalFleet};
 use plimsoll_load::assembly::Assembly;
 use plimsoll_load::lines;
 use plimsoll_load::source::LoadEvent;
@@ -28,55 +28,72 @@ const SIMULATED: usize = 1000;
 const COUNTED: u64 = 2000;
 
 pub fn expected_seconds(pairs: u64, seconds: u64) -> u64 {
-    pairs * 2 * (seconds + 12) + 60
+    pairs * 3 * (seconds + 12) + 90
 }
 
 pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     let title = format!("fleet on {}: {AGENTS} agents and one process, {RATE} point-selects per second", arena.label());
     fleet::prepare(arena)?;
-    let own = LocalFleet::up(arena, AGENTS)?;
-    let run = |address: Option<&str>| fleet::run(arena, address, AGENTS, RATE, extent.seconds);
-    let [agents, here] = in_turn(
+    let (server, null) = (FleetTarget::Server, FleetTarget::null()?);
+    let own = LocalFleet::up(arena, AGENTS, &[&server, &null])?;
+    let is_apart = own.is_apart();
+    let run =
+        |loaded: &FleetTarget, address: Option<&str>| fleet::run(arena, loaded, address, AGENTS, RATE, extent.seconds);
+    let [agents, here, idle] = in_turn(
         &title,
         extent.pairs as usize,
-        [("agents", &|| run(Some(&own.address))), ("one process", &|| run(None))],
+        [
+            ("agents", &|| run(&server, Some(&own.address))),
+            ("one process", &|| run(&server, None)),
+            ("agents, null server", &|| run(&null, Some(&own.address))),
+        ],
         FleetRun::to_string,
     )?;
     own.down()?;
-    let row = |what: &str, digits: usize, all: &[FleetRun], value: fn(&FleetRun) -> f64| {
-        BenchRow::new(what, digits, all.iter().map(value))
-    };
-    let lost = row("seconds that an agent is missing from", 0, &agents, |run| run.missing).with_target(NONE);
-    let unlike =
-        row("statements that the server counted and nobody told of", 0, &agents, |run| run.untold).with_target(NONE);
-    let stored = row("ms until the broker has it, p99", 1, &agents, |run| run.stored_ms).with_target(STORED);
-    let skew = row("ms between first and last start, at most", 2, &agents, |run| run.skew_ms).with_target(SKEW);
-    let spent = [
-        row("CPU ms of the coordinator for a second", 1, &agents, |run| run.cpu_ms_per_second).with_target(SPENT),
-        row("CPU ms of one process for a second", 1, &here, |run| run.cpu_ms_per_second),
-    ];
+    let on_server = of_agents(&agents, "");
+    let unlike = row("statements that the server counted and nobody told of", 0, &agents, |run| run.untold);
+    let unlike = unlike.with_target(NONE);
+    let on_null = of_agents(&idle, ", null server");
+    let spent = row("CPU ms of one process for a second", 1, &here, |run| run.cpu_ms_per_second);
     let p50 =
         [row("p50 ms, agents", 3, &agents, |run| run.p50_ms), row("p50 ms, one process", 3, &here, |run| run.p50_ms)];
     let merged = merged_ms(SIMULATED, extent.pairs);
+    let [lost, stored, skew, merge] = &on_server;
     let findings = vec![
         lost.finding("fleet-lost", arena),
         unlike.finding("fleet-counted", arena),
         stored.finding("fleet-stored", arena),
         skew.finding("fleet-skew", arena),
-        spent[0].finding("fleet-merge", arena),
+        merge.finding("fleet-merge", arena),
     ];
     let ratio = BenchRow::ratio("p50: agents ÷ one process", &p50[0], &p50[1]);
-    let rows = [lost, unlike, stored, skew].into_iter().chain(spent).chain(p50).chain([ratio, merged]).collect();
+    let rows = on_server.into_iter().chain([unlike]).chain(on_null).chain([spent]).chain(p50).chain([ratio, merged]);
+    let where_from = if is_apart { "in network namespaces of their own, " } else { "" };
     let notes = vec![
         format!(
-            "{AGENTS} agents are {AGENTS} processes on the CPUs of the server: what they do to its latency is theirs, not \
-             that of a fleet on machines of its own"
+            "{AGENTS} agents are {AGENTS} processes, {where_from}on the CPUs of the server: what they do to its latency is \
+             theirs, not that of a fleet on machines of its own"
         ),
         format!(
             "simulated: {SIMULATED} agents that count {COUNTED} latencies in a second, read and added by one thread"
         ),
     ];
-    Ok(PeerComparison { title, rows, findings, notes, ..PeerComparison::default() })
+    Ok(PeerComparison { title, rows: rows.collect(), findings, notes, ..PeerComparison::default() })
+}
+
+fn row(what: &str, digits: usize, all: &[FleetRun], value: fn(&FleetRun) -> f64) -> BenchRow {
+    BenchRow::new(what, digits, all.iter().map(value))
+}
+
+/// What became of what the agents told: lost, stored, begun together, merged.
+fn of_agents(all: &[FleetRun], on: &str) -> [BenchRow; 4] {
+    let row = |what: &str, digits, value, target| row(&format!("{what}{on}"), digits, all, value).with_target(target);
+    [
+        row("seconds that an agent is missing from", 0, |run| run.missing, NONE),
+        row("ms until the broker has it, p99", 1, |run| run.stored_ms, STORED),
+        row("ms between first and last start, at most", 2, |run| run.skew_ms, SKEW),
+        row("CPU ms of the coordinator for a second", 1, |run| run.cpu_ms_per_second, SPENT),
+    ]
 }
 
 /// How long one thread takes to read and add a second of so many agents.

@@ -1,12 +1,16 @@
 //! A load that agents make, or one process, as a user would have it made.
 
+use super::namespaces::Namespaces;
 use super::{AROUND_A_RUN, LOAD_PATIENCE};
-use crate::arena::{Arena, USER};
+use crate::arena::{Arena, free_port};
 use anyhow::{Context, ensure};
+use plimsoll_lab::null_server::{NullAnswer, NullServer};
 use plimsoll_model::StatementKind;
 use plimsoll_model::summary::Summary;
 use plimsoll_record::read;
 use std::fmt;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,25 +20,83 @@ const TABLE_SIZE: u64 = 100_000;
 /// Loads what both run on, anew.
 pub fn prepare(arena: &Arena) -> anyhow::Result<()> {
     arena.empty_database(FLEET)?;
-    let mut command = arena.plimsoll("load", "oltp_read_only", &arena.tcp_target(FLEET));
+    let mut command = arena.plimsoll("load", "oltp_read_only", &arena.socket_target(FLEET));
     command.args(["--tables=1".to_owned(), format!("--table-size={TABLE_SIZE}")]);
     arena.run(command, LOAD_PATIENCE).map(drop)
 }
 
-/// A fleet of this machine, which ends with this.
+/// What a load is sent to.
+pub enum FleetTarget {
+    /// The arena's server.
+    Server,
+    /// A server that knows nothing and answers at once, so that the agents alone are measured.
+    Null { _server: NullServer, _directory: tempfile::TempDir, target: String },
+}
+
+impl FleetTarget {
+    pub fn null() -> anyhow::Result<FleetTarget> {
+        // The path of a socket must be short.
+        let directory = tempfile::tempdir()?;
+        let socket = directory.path().join("null");
+        let server = NullServer::listen(&socket, null_answer)?;
+        let target = format!("mysql://root@localhost/{FLEET}?socket={}", socket.display());
+        Ok(FleetTarget::Null { _server: server, _directory: directory, target })
+    }
+
+    fn target(&self, arena: &Arena) -> String {
+        match self {
+            FleetTarget::Server => arena.socket_target(FLEET),
+            FleetTarget::Null { target, .. } => target.clone(),
+        }
+    }
+}
+
+/// To whoever looks for the columns of the table, those; one value to everything else.
+fn null_answer(statement: &str) -> NullAnswer {
+    match statement.contains("information_schema.columns") {
+        true => &[
+            &[Some(b"id"), Some(b"int"), None],
+            &[Some(b"k"), Some(b"int"), None],
+            &[Some(b"c"), Some(b"char"), Some(b"120")],
+            &[Some(b"pad"), Some(b"char"), Some(b"60")],
+        ],
+        false => &[&[Some(b"1")]],
+    }
+}
+
+/// A fleet of this machine, which ends with this: each agent in a network namespace of its own, where they can be made.
 pub struct LocalFleet<'a> {
     arena: &'a Arena<'a>,
     pub address: String,
+    namespaces: Option<Namespaces>,
     is_down: bool,
 }
 
 impl<'a> LocalFleet<'a> {
-    pub fn up(arena: &'a Arena<'a>, agents: usize) -> anyhow::Result<LocalFleet<'a>> {
+    /// One whose agents may load these.
+    pub fn up(arena: &'a Arena<'a>, agents: usize, loads: &[&FleetTarget]) -> anyhow::Result<LocalFleet<'a>> {
+        let namespaces = Namespaces::make(agents)?;
         let mut command = arena.plimsoll_alone("fleet");
-        let allowed = format!("mysql://{USER}@127.0.0.1:{}/*", arena.port());
-        command.args(["up", "--within=120s"]).arg(format!("--local={agents}")).arg(format!("--allow-target={allowed}"));
+        command.args(["up", "--within=120s"]);
+        command.args(loads.iter().map(|load| format!("--allow-target={}", load.target(arena))));
+        match &namespaces {
+            Some(namespaces) => {
+                let (scratch, plimsoll) = (arena.scratch().display(), arena.tools().plimsoll.display());
+                let ssh = script(arena, "ssh", "exec ip netns exec \"$2\" sh -c \"$3\"")?;
+                let there = format!("PLIMSOLL_HOME={scratch}/there exec {plimsoll} \"$@\"");
+                command.arg(format!("--hosts={}", namespaces.names().join(",")));
+                command.arg(format!("--listen={}:{}", namespaces.here(), free_port()?));
+                command.args(["--ssh", &ssh, "--remote-plimsoll", &script(arena, "plimsoll-there", &there)?]);
+            }
+            None => drop(command.arg(format!("--local={agents}"))),
+        }
         let up = arena.run(command, AROUND_A_RUN)?;
-        Ok(LocalFleet { arena, address: up.stdout.trim().to_owned(), is_down: false })
+        Ok(LocalFleet { arena, address: up.stdout.trim().to_owned(), namespaces, is_down: false })
+    }
+
+    /// Whether each agent is in a network namespace of its own.
+    pub fn is_apart(&self) -> bool {
+        self.namespaces.is_some()
     }
 
     pub fn down(mut self) -> anyhow::Result<()> {
@@ -57,6 +119,14 @@ impl Drop for LocalFleet<'_> {
     }
 }
 
+/// A program of one line in the arena's scratch directory; its path.
+fn script(arena: &Arena, name: &str, line: &str) -> anyhow::Result<String> {
+    let path = arena.scratch().join(name);
+    fs::write(&path, format!("#!/bin/sh\n{line}\n"))?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    Ok(path.display().to_string())
+}
+
 /// What became of a run.
 #[derive(Clone, Debug)]
 pub struct FleetRun {
@@ -65,15 +135,22 @@ pub struct FleetRun {
     pub p50_ms: f64,
     /// Seconds that an agent has not told of, over all of them.
     pub missing: f64,
-    /// Statements that the server has executed, less those that were told of.
+    /// Statements that the server has executed, less those that were told of; 0 of a server that does not count.
     pub untold: f64,
     pub stored_ms: f64,
     pub skew_ms: f64,
 }
 
 /// Runs it for so many seconds over as many connections as there are agents.
-pub fn run(arena: &Arena, fleet: Option<&str>, agents: usize, rate: u32, seconds: u32) -> anyhow::Result<FleetRun> {
-    let mut command = arena.plimsoll("run", "oltp_point_select", &arena.tcp_target(FLEET));
+pub fn run(
+    arena: &Arena,
+    loaded: &FleetTarget,
+    fleet: Option<&str>,
+    agents: usize,
+    rate: u32,
+    seconds: u32,
+) -> anyhow::Result<FleetRun> {
+    let mut command = arena.plimsoll("run", "oltp_point_select", &loaded.target(arena));
     command.args(["--json", "--report-interval=0", "--tables=1", "--warmup=1s"]);
     command.args([format!("--table-size={TABLE_SIZE}"), format!("--connections={agents}"), format!("--rate={rate}")]);
     command.arg(format!("--time={seconds}s"));
@@ -95,7 +172,10 @@ pub fn run(arena: &Arena, fleet: Option<&str>, agents: usize, rate: u32, seconds
         cpu_ms_per_second: finished.cpu.as_secs_f64() * 1e3 / point.seconds,
         p50_ms: point.latency_ms.p50.unwrap_or(f64::NAN),
         missing: series.intervals.iter().map(|interval| interval.missing).sum::<u64>() as f64,
-        untold: counted - summary.totals.statements[StatementKind::Select] as f64,
+        untold: match loaded {
+            FleetTarget::Server => counted - summary.totals.statements[StatementKind::Select] as f64,
+            FleetTarget::Null { .. } => 0.0,
+        },
         stored_ms: quantile(stored, 0.99),
         skew_ms: 2.0 * bound_us / 1e3,
     })

@@ -9,6 +9,7 @@ pub mod floor;
 pub mod go_tpc;
 pub mod ledger;
 pub mod local_data;
+pub mod namespaces;
 pub mod plimsoll;
 pub mod recordings;
 pub mod sysbench;

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use plimsoll_data::target::private_endpoint;
 use plimsoll_engine::workload::Input;
 use plimsoll_engine::{DeclaredWorkload, Failure, LoopEvent, Protocol, Run, RunSpec, Session, Statement};
-use plimsoll_lab::null_server::{NullAnswer, NullServer};
+use plimsoll_lab::null_server::NullServer;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::End;
 use plimsoll_load::seed::Rng;
@@ -26,7 +26,6 @@ const LOOK: Duration = Duration::from_millis(50);
 
 const SEED: u64 = 1;
 const PER_WAREHOUSE: u64 = 10;
-const ANSWER: NullAnswer = NullAnswer { columns: 1, text: b"1" };
 
 /// What a run comes to.
 #[derive(Debug, Serialize, Deserialize)]
@@ -46,7 +45,7 @@ pub fn serve(args: &TerminalsArgs) -> anyhow::Result<()> {
     // The path of a socket must be short.
     let directory = tempfile::tempdir()?;
     let socket = directory.path().join("null");
-    let _null_server = NullServer::listen(&socket, ANSWER)?;
+    let _null_server = NullServer::listen(&socket, |_| &[&[Some(b"1")]])?;
     let ns = |seconds: f64| (seconds * 1e9) as u64;
     let spec = RunSpec {
         endpoint: private_endpoint(&socket),

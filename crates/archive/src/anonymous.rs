@@ -4,10 +4,11 @@
 //! servers' hosts, of its broker and its agents, and of whoever has a home directory in it) and by what looks like an address
 //! or a path anywhere.
 
+use crate::known::KnownNames;
 use crate::named::{self, pattern};
 use plimsoll_record::RecordError;
 use plimsoll_record::read::RecordingView;
-use regex::{Captures, Regex};
+use regex_lite::{Captures, Regex};
 use serde_json::Value;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -16,6 +17,8 @@ use std::path::Path;
 const NAME: &str = "anonymous";
 const ADDRESS: &str = "address";
 const PLACE: &str = "/…";
+/// A name in an address, in letters of any script: `\w` of these patterns means those of ASCII.
+const WORD: &str = r"[^\s\x22'`,:;()\[\]{}<>|=/@]+";
 /// Addresses in a plan that are read again, by the names of their fields, and what stands in their place.
 const READ_AGAIN: [(&str, &str); 2] = [("broker", "tls://anonymous?key=anonymous"), ("listen", "anonymous:1")];
 /// Names that say nothing of anybody, among them words that the files of a recording are made of.
@@ -52,8 +55,7 @@ const ANYBODY: [&str; 27] = [
 /// Takes names out of texts.
 #[derive(Debug)]
 pub struct Scrubber {
-    /// Names that are known, as whole words.
-    names: Option<Regex>,
+    names: KnownNames,
     url: Regex,
     account: Regex,
     remote: Regex,
@@ -77,16 +79,11 @@ impl Scrubber {
     /// One that knows these names.
     pub fn knowing(names: impl IntoIterator<Item = String>) -> Scrubber {
         let told = |name: &String| !ANYBODY.contains(&name.to_ascii_lowercase().as_str());
-        let mut names: Vec<String> = names.into_iter().filter(told).collect();
-        // Of names that begin alike, the longest.
-        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
-        let any = names.iter().map(|name| regex::escape(name)).collect::<Vec<_>>().join("|");
-        let names = (!names.is_empty()).then(|| pattern(&format!(r"(?i)\b(?:{any})\b")));
         Scrubber {
-            names,
+            names: KnownNames::new(names.into_iter().filter(told).collect()),
             url: pattern(r"(?i)\b([a-z][a-z0-9+.-]*)://[^\s\x22'`]+"),
-            account: pattern(r"'[^'\s]*'@'[^'\s]*'|[\w.%+-]+@[\w.-]+"),
-            remote: pattern(r"[\w.-]+:/[^\s\x22'`,;()\[\]{}<>|=]*"),
+            account: pattern(&format!(r"'[^'\s]*'@'[^'\s]*'|{WORD}@{WORD}")),
+            remote: pattern(&format!(r"{WORD}:/[^\s\x22'`,;()\[\]{{}}<>|=]*")),
             path: pattern(r"(^|[^\w.)/…])/[^/\s\x22'`,:;()\[\]{}<>|=][^\s\x22'`,:;()\[\]{}<>|=]*"),
             address: pattern(r"[0-9A-Fa-f.:]*[.:][0-9A-Fa-f.:]*[0-9A-Fa-f]"),
         }
@@ -102,10 +99,7 @@ impl Scrubber {
         });
         let text = self.path.replace_all(&text, format!("$1{PLACE}"));
         let text = self.address.replace_all(&text, |found: &Captures<'_>| without_address(&found[0]));
-        match &self.names {
-            Some(names) => names.replace_all(&text, NAME).into_owned(),
-            None => text.into_owned(),
-        }
+        self.names.replaced(&text, NAME)
     }
 
     /// The content of a file of a recording without them; what is no JSON, line by line.
@@ -192,6 +186,8 @@ mod tests {
             ("'bench'@'10.%' may not", "anonymous may not"),
             ("filer:/export/db on nfs4", "anonymous:/… on nfs4"),
             ("datadir=/srv/a", "datadir=/…"),
+            ("/home/jürgen/a and jürgen@größe.example", "/… and anonymous"),
+            ("größe:/export/db on nfs4", "anonymous:/… on nfs4"),
         ] {
             assert_eq!(scrubbed(text), left);
         }

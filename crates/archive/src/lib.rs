@@ -9,6 +9,7 @@ pub mod anonymous;
 mod error;
 mod export;
 mod import;
+mod known;
 mod named;
 
 pub use anonymous::Scrubber;

@@ -2,7 +2,7 @@
 
 use plimsoll_record::RecordError;
 use plimsoll_record::read::{RecordingView, TrialView};
-use regex::Regex;
+use regex_lite::Regex;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

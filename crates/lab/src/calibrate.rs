@@ -2,7 +2,7 @@
 //! answers every statement with the same row at once.
 
 use crate::error::LabError;
-use crate::null_server::{NullAnswer, NullServer};
+use crate::null_server::NullServer;
 use jiff::Timestamp;
 use plimsoll_data::target::private_endpoint;
 use plimsoll_engine::{LoopEvent, Protocol, Run, RunSpec};
@@ -24,7 +24,7 @@ use std::time::Duration;
 const CONNECTIONS: usize = 64;
 const LOOK: Duration = Duration::from_millis(50);
 /// A row as `oltp_point_select` reads it: one CHAR(120).
-const ANSWER: NullAnswer = NullAnswer { columns: 1, text: &[b'0'; 119] };
+const VALUE: &[u8] = &[b'0'; 119];
 
 /// The result, as in `<home>/calibration.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub fn read(home: &Home) -> Option<Calibration> {
 /// Measures for `seconds` after a short warm-up, and keeps the result.
 pub fn calibrate(home: &Home, seconds: f64, watcher: &mut dyn Watcher) -> Result<Calibration, LabError> {
     let socket = home.socket(&format!("null-{}", std::process::id()))?;
-    let null_server = NullServer::listen(&socket, ANSWER)?;
+    let null_server = NullServer::listen(&socket, |_| &[&[Some(VALUE)]])?;
     let ns = |seconds: f64| (seconds * 1e9) as u64;
     let spec = RunSpec {
         endpoint: private_endpoint(&socket),

@@ -133,6 +133,7 @@ impl Builder<'_> {
     /// As [`Builder::build`]; [`LaneError::Environment`] if the file system cannot be mounted.
     pub(super) fn rebuild(&mut self, group: Option<PathBuf>) -> Result<Lane, LaneError> {
         self.connect()?;
+        fsck::repair(self.spec.kind, &self.site.disk(self.spec))?;
         let device = self.attach()?;
         let group = group.map(|group| self.throttle_as(group, Some(&device))).transpose()?;
         Ok(self.local(Some(device), group))

@@ -30,6 +30,21 @@ pub(super) fn damage(kind: FileSystem, device: &Path) -> Result<Option<String>, 
     }
 }
 
+/// What whoever runs a machine does before it mounts a file system of the ext family again: one that has seen an I/O error says
+/// so, its kernel leaves its deleted files as they are and recommends e2fsck(8), and with `-y` that repairs it. Of any other it
+/// replays the journal alone. What it cannot repair, [`damage`] finds. The others repair themselves when they are mounted.
+///
+/// # Errors
+/// [`LaneError::Environment`] if the checker is missing or cannot be run.
+pub(super) fn repair(kind: FileSystem, device: &Path) -> Result<(), LaneError> {
+    let (program, _) = tool::checker(kind);
+    if program != "e2fsck" {
+        return Ok(());
+    }
+    let output = tool::command(program)?.arg("-y").arg(device).output();
+    output.map(drop).map_err(|error| LaneError::Environment(format!("{program} failed: {error}")))
+}
+
 /// Whether an exit code means damage, and not that the checker could not do its work: e2fsck has 4 for errors that it left,
 /// the others 1.
 fn finds(kind: FileSystem, code: i32) -> bool {
@@ -58,6 +73,31 @@ mod tests {
         let mut command = std::process::Command::new(program);
         assert!(command.args(options).arg(&path).status().unwrap().success());
         Some(path)
+    }
+
+    /// Changes an ext4 file system.
+    fn tamper(path: &Path, order: &str) {
+        let mut command = std::process::Command::new(tool::find("debugfs").expect("it comes with mkfs.ext4"));
+        assert!(command.args(["-w", "-R", order]).arg(path).output().unwrap().status.success());
+    }
+
+    #[test]
+    fn a_file_system_that_saw_an_error_is_repaired_and_no_other_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let Some(path) = made(directory.path(), FileSystem::Ext4) else {
+            eprintln!("SKIPPED: ext4 is not installed");
+            return;
+        };
+        let damage_after_repair = || {
+            repair(FileSystem::Ext4, &path).unwrap();
+            damage(FileSystem::Ext4, &path).unwrap()
+        };
+        // As a deleted file that was open.
+        tamper(&path, "set_inode_field <11> dtime 77");
+        assert!(damage_after_repair().is_some_and(|said| said.contains("has dtime set")));
+        // Its state: not clean, but with errors.
+        tamper(&path, "set_super_value state 2");
+        assert_eq!(damage_after_repair(), None);
     }
 
     #[test]
