@@ -8,9 +8,8 @@ use plimsoll_lab::null_server::{NullAnswer, NullServer};
 use plimsoll_model::StatementKind;
 use plimsoll_model::summary::Summary;
 use plimsoll_record::read;
+use plimsoll_testkit::programs::write_script;
 use std::fmt;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -82,11 +81,11 @@ impl<'a> LocalFleet<'a> {
         match &namespaces {
             Some(namespaces) => {
                 let (scratch, plimsoll) = (arena.scratch().display(), arena.tools().plimsoll.display());
-                let ssh = script(arena, "ssh", "exec ip netns exec \"$2\" sh -c \"$3\"")?;
+                let ssh = script(arena, "ssh", "exec ip netns exec \"$2\" sh -c \"$3\"");
                 let there = format!("PLIMSOLL_HOME={scratch}/there exec {plimsoll} \"$@\"");
                 command.arg(format!("--hosts={}", namespaces.names().join(",")));
                 command.arg(format!("--listen={}:{}", namespaces.here(), free_port()?));
-                command.args(["--ssh", &ssh, "--remote-plimsoll", &script(arena, "plimsoll-there", &there)?]);
+                command.args(["--ssh", &ssh, "--remote-plimsoll", &script(arena, "plimsoll-there", &there)]);
             }
             None => drop(command.arg(format!("--local={agents}"))),
         }
@@ -120,11 +119,10 @@ impl Drop for LocalFleet<'_> {
 }
 
 /// A program of one line in the arena's scratch directory; its path.
-fn script(arena: &Arena, name: &str, line: &str) -> anyhow::Result<String> {
+fn script(arena: &Arena, name: &str, line: &str) -> String {
     let path = arena.scratch().join(name);
-    fs::write(&path, format!("#!/bin/sh\n{line}\n"))?;
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
-    Ok(path.display().to_string())
+    write_script(&path, &format!("#!/bin/sh\n{line}\n"));
+    path.display().to_string()
 }
 
 /// What became of a run.
