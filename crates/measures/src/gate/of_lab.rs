@@ -9,6 +9,8 @@ use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::Variant;
 use plimsoll_schedule::{EndedTrial, seeks_line};
 
+const NOTHING_IN_COMMON: &str = "they have rounds, and none measured in both what decides; the caveats say why";
+
 /// Whether limits can be set on what the trials of a plan measure.
 ///
 /// # Errors
@@ -55,10 +57,20 @@ pub fn slower_variants(plan: &LabPlan, summary: &LabSummary, limit: f64) -> Vec<
                 let carried = of.stopping.as_ref().and_then(|stopping| stopping.switchback.as_ref());
                 slower(a, b, &of.unlike_work, row, carried, limit)
             }
+            None if have_rounds(summary, a, b) => {
+                GateFinding { why: NOTHING_IN_COMMON.to_owned(), ..nothing_measured(a, b, limit) }
+            }
             None => nothing_measured(a, b, limit),
         }
     };
     compared(plan).into_iter().map(found).collect()
+}
+
+/// Whether two variants that no row compares have rounds at one load point all the same: of a time, for instance, where
+/// more arrivals found no free connection than may be later than it.
+fn have_rounds(summary: &LabSummary, a: &str, b: &str) -> bool {
+    let of = |variant| summary.cells.iter().filter(move |cell| cell.variant == variant && cell.rounds > 0);
+    of(a).any(|a| of(b).any(|b| b.load == a.load))
 }
 
 #[cfg(test)]
