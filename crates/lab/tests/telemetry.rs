@@ -136,7 +136,7 @@ fn collectors_record_numbers_and_what_went_wrong() {
     }
     let stopping = Instant::now();
     watch.stop().unwrap();
-    assert!(stopping.elapsed() < Duration::from_secs(10), "a command that runs does not hold it up");
+    assert!(stopping.elapsed() < Duration::from_secs(30), "a command that runs does not hold it up");
 
     let busy = of("busy");
     assert!(busy.iter().all(|sample| sample.value == Some(12.5) && sample.error.is_none()), "{busy:?}");

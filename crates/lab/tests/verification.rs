@@ -73,7 +73,7 @@ impl Proved {
             self.target.control.run(&format!("INSERT INTO sbtest.t VALUES ({id}, REPEAT('x', 8000))")).unwrap();
         }
         let sent = StatementCounts { insert: INSERTS, ..StatementCounts::default() };
-        let flushed = servers::wait_until(Duration::from_secs(30), || {
+        let flushed = servers::wait_until(Duration::from_secs(120), || {
             let dirty = "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'";
             let rows = self.target.control.rows(dirty).unwrap();
             rows.pairs().any(|(_, pages)| pages.parse::<u64>().unwrap() < INSERTS / 4)

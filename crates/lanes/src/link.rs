@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_round_trip_takes_the_delay_and_requests_overlap() {
-        let delay = Duration::from_millis(200);
+        let delay = Duration::from_secs(1);
         let mut client = echo(delay);
         let begun = Instant::now();
         for number in 0..20_u8 {

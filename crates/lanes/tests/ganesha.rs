@@ -92,7 +92,7 @@ fn files() {
 
 fn overlap() {
     let server = Server::start();
-    let far = relay(Duration::from_millis(1));
+    let far = relay(Duration::from_millis(20));
     let client = Client::mount(&server, far, false);
     let path = client.at("read.me");
     fs::write(&path, vec![7; 16 * PAGE]).unwrap();

@@ -105,7 +105,7 @@ impl Broker {
         let child = Command::new(&self.program).arg("-c").arg(&config).stdout(Stdio::null()).stderr(log).spawn();
         self.child = Some(child.expect("the broker starts"));
         let answers = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
-        assert!(wait_until(Duration::from_secs(20), answers), "{}", self.log());
+        assert!(wait_until(Duration::from_secs(120), answers), "{}", self.log());
     }
 
     pub fn log(&self) -> String {

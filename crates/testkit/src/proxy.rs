@@ -97,7 +97,7 @@ mod tests {
             let mut copy = stream.try_clone().unwrap();
             io::copy(&mut stream, &mut copy)
         });
-        let delay = Duration::from_millis(20);
+        let delay = Duration::from_millis(200);
         let proxy = DelayingProxy::to(&socket, delay);
         let mut client = TcpStream::connect(proxy.address).unwrap();
         let begun = Instant::now();

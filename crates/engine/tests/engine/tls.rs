@@ -208,7 +208,7 @@ fn garbage_and_silence_instead_of_tls_are_told_apart() {
         talk.send_greeting(OFFERS_TLS, "mysql_native_password")?;
         talk.stall()
     });
-    assert_eq!(reason_for(impatient, &silence), Reason::Lost("the server did not answer for 1 s".to_owned()));
+    assert_eq!(reason_for(impatient, &silence), Reason::Lost("the server did not answer for 2 s".to_owned()));
     let closing = Fake::tcp(|talk| {
         talk.send_greeting(OFFERS_TLS, "mysql_native_password")?;
         talk.packet().map(drop)

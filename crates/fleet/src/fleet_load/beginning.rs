@@ -10,7 +10,7 @@ use plimsoll_load::source::LoadEvent;
 use std::time::{Duration, Instant};
 
 /// Clocks that are not known well enough are asked for again so often: those that are asked at once disturb each other.
-const CLOCK_ROUNDS: usize = 5;
+const CLOCK_ROUNDS: usize = 12;
 /// From the order to start to the start.
 const START_IN: Duration = Duration::from_secs(2);
 /// All have to have accepted it by then.

@@ -28,13 +28,17 @@ fn no_agents_two_of_one_name_and_those_of_another_build_are_refused() {
     let wish = FleetWish { address: scene.address(), agents: None, tolerate_lost: 0, build: FleetBuild::of("1.2.3") };
     let fleet = Fleet::join(wish, "x").unwrap();
     let why = || fleet.begin(SCRIPT.facts(), 1, 2, &assign, &|| false).map(drop).unwrap_err().to_string();
+    let patience = Duration::from_secs(60);
     assert!(why().contains("no agent answers at nats://127.0.0.1:") && why().contains("plimsoll agent"), "{}", why());
     {
         let _old = scene.agent_of("old", scene.address(), FleetBuild::of("0.9.0"));
+        assert!(wait_until(patience, || fleet.roll_call().is_ok_and(|all| all.len() == 1)));
         let why = why();
         assert!(why.contains("the agent old is Plimsoll 0.9.0") && why.contains("and this is 1.2.3"), "{why}");
     }
     let _twins = [scene.agent("twin"), scene.agent("twin")];
+    let twice = |why: FleetError| why.to_string().contains("the agent twin: two have this name");
+    assert!(wait_until(patience, || fleet.roll_call().is_err_and(twice)));
     assert!(why().contains("the agent twin: two have this name"), "{}", why());
 }
 

@@ -324,7 +324,8 @@ mod tests {
 
     #[test]
     fn both_servers_fill_the_same_fields() {
-        let (then, now) = (Instant::now(), Instant::now() + Duration::from_secs(2));
+        let then = Instant::now();
+        let now = then + Duration::from_secs(2);
         let nulls = |without: &[&str]| {
             let sample = reading(now, 7, without).since(&reading(then, 5, without), 9);
             let json = serde_json::to_value(sample).unwrap();
@@ -339,7 +340,8 @@ mod tests {
 
     #[test]
     fn counters_are_moved_and_gauges_are_as_they_are() {
-        let (then, now) = (Instant::now(), Instant::now() + Duration::from_secs(2));
+        let then = Instant::now();
+        let now = then + Duration::from_secs(2);
         let mut after = reading(now, 7, &OF_MARIADB);
         after.found.insert("Innodb_redo_log_current_lsn".into(), 1000);
         after.found.insert("Questions".into(), 3);

@@ -401,6 +401,9 @@ fn a_recording_calls_for_what_was_measured(lab: &Lab) {
                 [load]\nconnections = [4]\n[trials]\nwarmup = \"500ms\"\nmeasure = \"6s\"\nrounds = 1\n";
     lab.does(&format!("lab {} --json", lab.plan("spill", plan).display()));
     let advice = lab.does("advise spill --json").json();
+    if findings(&advice).iter().any(|finding| finding["rule"] == "mem.too-much") {
+        return servers::skip("this machine swaps: nothing that takes memory is advised");
+    }
     let finding = findings(&advice).into_iter().find(|finding| finding["rule"] == "tmp.disk");
     let finding = finding.unwrap_or_else(|| panic!("{advice:#}"));
     // Where temporary tables are MEMORY tables, the smaller of both bounds them.
@@ -461,7 +464,7 @@ fn a_server_of_others_is_watched(lab: &Lab) {
         command.args(["advise", "--target", &url, "--json"]).args(words.split(' '));
         command
     };
-    let running = lab.begins("run oltp_read_write --tables 1 --table-size 1000 --connections 4 --time 20s");
+    let running = lab.begins("run oltp_read_write --tables 1 --table-size 1000 --connections 4 --time 10m");
     let variables =
         "SHOW GLOBAL VARIABLES WHERE Variable_name NOT LIKE '%timestamp%' AND Variable_name NOT LIKE '%gtid%'";
     lab.sql(&["SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON"]);

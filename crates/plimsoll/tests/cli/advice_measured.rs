@@ -184,7 +184,7 @@ fn a_small_pool_is_enlarged_and_its_gain_holds(lab: &Lab) {
     fs::write(&file, "[mysqld]\ninnodb_buffer_pool_size = 8M\n").expect("it can be written");
     let workload = "--workload oltp_read_only --tables 1 --table-size 100000 --connections 16 --lane ext4,iops=300";
     let options = format!("--config-file {} --write-config {} --json", file.display(), written.display());
-    let words = format!("advise {workload} {options} --time 5s --warmup 3s --measure 10m --noisy-host");
+    let words = format!("advise {workload} {options} --time 5s --warmup 3s --measure 5m --noisy-host");
     let advice = lab.begins(&words).end_within(PATIENCE).exits(0).json();
     let found = finding(&advice, "mem.pool-small");
     assert_eq!(found["measured"]["verdict"], "kept", "{found:#}");

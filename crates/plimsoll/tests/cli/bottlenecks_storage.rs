@@ -131,7 +131,7 @@ fn deadlocks_are_named(lab: &Lab) {
 fn a_hot_row_is_named_on_mariadb() {
     let Some(lab) = Lab::mariadb_alone() else { return };
     // So short a run is advised by no rule.
-    Plant { rules: &[], ..HOT_ROW }.is_named(&lab, "2s");
+    Plant { rules: &[], ..HOT_ROW }.is_named(&lab, "5s");
 }
 
 #[test]

@@ -296,7 +296,7 @@ fn summary_holds(lab: &Lab, done: &Done) -> Value {
 fn prints_the_contract(lab: &Lab) {
     lab.up("");
     lab.does("load oltp_read_write --tables 2 --table-size 2000");
-    let done = lab.does("run oltp_read_write --connections 1,8,64 --time 1s --warmup 200ms --json");
+    let done = lab.does("run oltp_read_write --connections 1,8,64 --time 3s --warmup 200ms --json");
     adds_up(lab, &done, &[1, 8, 64]);
 }
 
@@ -343,7 +343,7 @@ fn the_summary_is_the_contract_on_mysql() {
 fn counts_retries_like_the_server(lab: &Lab, protocol: &str) {
     lab.up("");
     lab.does("load oltp_read_write --table-size 12");
-    let run = "run oltp_read_write --connections 32 --time 1s --rand-type uniform --range-size 5 --json";
+    let run = "run oltp_read_write --connections 32 --time 3s --rand-type uniform --range-size 5 --json";
     let summary = summary_holds(lab, &lab.does(&format!("{run} --protocol {protocol}")));
     let point = &summary["points"][0];
     let deadlocks = point["errors"].get("1213").map_or(0, count);

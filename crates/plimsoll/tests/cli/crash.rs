@@ -103,7 +103,7 @@ fn a_plan_is_written_and_says_what_it_would_do() {
 fn a_kill_loses_nothing_that_was_flushed() {
     let Some(lab) = Lab::mariadb() else { return };
     let line = "crash --faults kill --trials 2 --connections 4 --rows 5000 --load 2s --time 1s --json";
-    let summary = lab.ends(line).exits(0).json();
+    let summary = lab.begins(line).end_within(LONGEST).exits(0).json();
     assert_eq!(losses(&summary, "kill"), (0, 2), "{summary}");
     assert!(cell(&summary, "kill")["acknowledged"].as_u64().expect("commits") > 10, "{summary}");
     let answer = summary["headline"].as_str().expect("an answer");
@@ -116,7 +116,7 @@ fn data_are_kept_as_a_fault_left_them_where_something_was_lost() {
     let Some(lab) = Lab::mariadb() else { return };
     let line = "crash --faults kill --trials 2 --connections 4 --rows 5000 --load 2s --time 1s --keep --json";
     let kept_of = |settings: &str| -> Vec<(bool, bool)> {
-        lab.ends(&format!("{line} {settings}")).exits(0);
+        lab.begins(&format!("{line} {settings}")).end_within(LONGEST).exits(0);
         let recording = lab.recordings().pop().expect("a recording");
         let trials =
             std::fs::read_dir(recording.join("trials")).expect("trials").map(|entry| entry.expect("an entry").path());

@@ -23,7 +23,7 @@ fn one(text: &str, expression: &str) -> f64 {
     found[0]
 }
 
-const LINE: &str = "oltp_read_write --mysql-dry-run --threads=2 --time=2 --report-interval=1 --percentile=99 run";
+const LINE: &str = "oltp_read_write --mysql-dry-run --threads=2 --time=5 --report-interval=1 --percentile=99 run";
 
 /// PerfKitBenchmarker, `linux_packages/sysbench.py`: each line in brackets has three numbers, the report has the rest.
 #[test]

@@ -5,7 +5,7 @@ use crate::crash_interrupted::outcomes;
 use crate::documents;
 use crate::drop_in_recordings::texts;
 use crate::fleet::plimsoll;
-use crate::harness::{Done, Lab, begin, run};
+use crate::harness::{Done, Lab, PATIENCE, begin, run};
 use k8s_openapi::api::batch::v1::Job;
 use plimsoll_testkit::programs::write_script;
 use plimsoll_testkit::servers::{self, wait_until};
@@ -67,7 +67,7 @@ impl Sshd {
         command.args(["-D", "-e", "-f", &path("config")]).stderr(std::process::Stdio::null());
         let child = command.spawn().expect("sshd starts");
         let answers = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
-        assert!(servers::wait_until(Duration::from_secs(20), answers), "sshd does not answer");
+        assert!(servers::wait_until(PATIENCE, answers), "sshd does not answer");
         Some(Sshd { directory, port, child })
     }
 
@@ -116,7 +116,7 @@ fn agents_are_started_over_ssh_with_keys_of_their_own_and_leave_nothing_there() 
         .iter()
         .map(|name| fs::read_to_string(broker.join(name)).expect("a key").trim().to_owned())
         .collect();
-    let line = format!("run oltp_read_only --connections 4 --events 40 --json --fleet {fleet}");
+    let line = format!("run oltp_read_only --connections 4 --events 40 --json --agents 2 --fleet {fleet}");
     let summary = lab.does(&line).json();
     assert_eq!(summary["points"][0]["agents"].as_array().map(Vec::len), Some(2));
     let processes = Command::new("ps").args(["-eo", "args"]).output().expect("ps");

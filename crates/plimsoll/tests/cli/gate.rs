@@ -7,9 +7,9 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const RUN: &str = "run oltp_point_select --connections 1,2 --rate 100 --time 1s --report-interval 0";
+const RUN: &str = "run oltp_point_select --connections 1,2 --rate 100 --events 50 --report-interval 0";
 
-/// Counts are exact, and one second has no intervals, whatever the machine does.
+/// Counts are exact, and half a second has no intervals, whatever the machine does.
 const PASSES: &str = "--fail-if errors>0 --fail-if failed>1%";
 const UNDECIDED: &str = "--fail-if tps<1000k";
 /// No transaction of it is a new order.
@@ -18,7 +18,7 @@ const FAILS: &str = "--fail-if nopm<1";
 /// A lab of two variants that are the same. It offers no rate: a machine that is late for one of a hundred arrivals has no
 /// p99.
 const PLAN: &str = "[workload]\nkind = \"oltp_point_select\"\ntables = 1\ntable_size = 100\n[load]\nconnections = [1]\n\
-                    [trials]\nwarmup = \"0s\"\nmeasure = \"1s\"\n[[variant]]\nname = \"a\"\n\
+                    [trials]\nwarmup = \"0s\"\nmeasure = { events = 50 }\n[[variant]]\nname = \"a\"\n\
                     [[variant]]\nname = \"b\"\n";
 
 /// How many cases of a JUnit file have failed, are skipped, and are there.
@@ -85,7 +85,7 @@ fn a_run_that_cannot_end_is_an_error_of_its_suite() {
     let Some(lab) = Lab::mariadb() else { return };
     lab.does("load oltp_point_select --tables 1 --table-size 100");
     let file = lab.home().join("gate.xml");
-    let line = format!("{} --junit {} {PASSES}", RUN.replace("--time 1s", "--time 60s"), file.display());
+    let line = format!("{} --junit {} {PASSES}", RUN.replace("--events 50", "--time 60s"), file.display());
     let mut running = lab.begins(&line);
     lab.wait_until_measured(&mut running);
     running.signal(Signal::INT);
@@ -171,7 +171,7 @@ fn a_baseline_is_kept_and_new_runs_are_judged_by_it() {
 fn what_no_gate_could_judge_is_refused_before_anything_starts() {
     let Some(lab) = Lab::mariadb() else { return };
     let ladder = lab.plan("ladder", &format!("{PLAN}[[rung]]\nname = \"r\"\nconfig = {{ sync_binlog = 0 }}\n"));
-    let search = lab.plan("search", &PLAN.replace("rate = 100", "find = \"p99 < 20ms\""));
+    let search = lab.plan("search", &PLAN.replace("connections = [1]", "connections = [1]\nfind = \"p99 < 20ms\""));
     let plan = lab.plan("plan", PLAN);
     let of = |options: &str, path: &Path| format!("lab {} {options}", path.display());
     for (line, says) in [

@@ -2,10 +2,10 @@
 //! memory, and a dry run starts nothing and writes nothing.
 
 use crate::harness::{Done, plan_called, run};
+use plimsoll_testkit::programs::write_script;
 use plimsoll_testkit::servers;
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -47,8 +47,7 @@ impl Desk {
 
     fn program(&self, name: &str, script: &str) {
         let root = self.directory.path().display();
-        fs::write(self.path(name), format!("#!/bin/sh\ncd '{root}'\n{script}\n")).expect("a program");
-        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).expect("a program");
+        write_script(&self.path(name), &format!("#!/bin/sh\ncd '{root}'\n{script}\n"));
     }
 
     /// A dry run of a plan within bounds.

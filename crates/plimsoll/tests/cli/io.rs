@@ -127,7 +127,7 @@ fn keeps_the_contract(summary: &Value) {
 #[test]
 fn a_short_evaluation_keeps_the_contract_and_leaves_nothing() {
     let bench = Bench::new();
-    let done = bench.does("--probes 1,6 --time 1s --size 64M --seed 7 --json");
+    let done = bench.does("--probes 1,6 --time 2s --size 64M --seed 7 --json");
     let summary = done.json();
     keeps_the_contract(&summary);
     assert_eq!((&summary["suite"], &summary["seed"]), (&"quick".into(), &7.into()));
@@ -228,7 +228,7 @@ fn what_a_kill_leaves_is_removed_by_clean() {
 fn every_test_mode_is_measured_and_verified() {
     let bench = Bench::new();
     for mode in ["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"] {
-        let done = bench.does(&format!("--test {mode} --size 8M --files 2 --threads 2 --time 1s --verify --json"));
+        let done = bench.does(&format!("--test {mode} --size 8M --files 2 --threads 2 --time 2s --verify --json"));
         let summary = done.json();
         let [probe] = probes(&summary) else { panic!("one measurement: {summary}") };
         assert_eq!((&summary["suite"], &probe["error"]), (&"test".into(), &Value::Null), "{mode}");
@@ -240,7 +240,7 @@ fn every_test_mode_is_measured_and_verified() {
 }
 
 /// Each block rests most of the time, and is read and written some ten times a second.
-const VERIFIED: &str = "--test rndrw --verify --size 1M --files 2 --block 16K --rate 2000 --time 6s --json";
+const VERIFIED: &str = "--test rndrw --verify --size 1M --files 2 --block 16K --rate 2000 --time 12s --json";
 const BLOCK: u64 = 16 << 10;
 /// Of each of the two files.
 const BLOCKS: u64 = 32;

@@ -6,11 +6,11 @@ use plimsoll_host::facts::HostFacts;
 use plimsoll_plan::Plan;
 use plimsoll_plan::knowledge::allowed;
 use plimsoll_record::Manifest;
+use plimsoll_testkit::programs::write_script;
 use plimsoll_testkit::servers;
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -30,8 +30,7 @@ impl Stranger {
     }
 
     fn program(&self, script: &str) {
-        fs::write(self.evil(), format!("#!/bin/sh\n{script}\n")).expect("the home can be written");
-        fs::set_permissions(self.evil(), fs::Permissions::from_mode(0o755)).expect("a program");
+        write_script(&self.evil(), &format!("#!/bin/sh\n{script}\n"));
     }
 
     fn evil(&self) -> PathBuf {
