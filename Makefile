@@ -60,8 +60,8 @@ test: ## the checks (format, clippy, layers, sizes …) and every test, in minut
 # Tests of the command line that judge what a machine does: nothing else runs meanwhile.
 TIMED := bottlenecks:: bottlenecks_storage:: compare:: interruptions:: lab_truths:: network_storage:: quickstart:: quiet:: \
 	makes_it_swap recovery_takes_longer storage_truths::
-# Those that build lanes, which one test does at a time: the rest runs beside them.
-LANES := every_plan:: lanes::
+# Those that build lanes, which few tests do at a time: the rest runs beside them, and waits for none of them.
+LANES := crash:: crash_interrupted:: datasets:: every_plan:: lanes:: starting_data
 
 test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the next Debian
 	@scripts/install-packages $(TEST_PACKAGES)
@@ -82,7 +82,7 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	status=0
 	# What a shell starts in the background ignores an interrupt.
 	trap 'trap - TERM; kill 0' INT TERM
-	RUST_TEST_THREADS=2 cargo xtask test --include-ignored $(addprefix --skip ,$(TIMED)) $(LANES) &
+	RUST_TEST_THREADS=3 cargo xtask test --include-ignored $(addprefix --skip ,$(TIMED)) $(LANES) &
 	cargo xtask test --include-ignored $(addprefix --skip ,$(TIMED) $(LANES)) || status=$$?
 	wait $$! || status=$$?
 	RUST_TEST_THREADS=1 cargo xtask test --include-ignored $(TIMED) || status=$$?

@@ -24,6 +24,8 @@ use tempfile::TempDir;
 /// Servers that may run at once over the whole test suite. On two cores four leave little idle, since most of them are
 /// waiting for a test.
 const SLOTS: usize = 4;
+/// Tests that may build lanes at once.
+const LANES: usize = 2;
 
 /// Whether the long tests run too: whole matrices, kills, mounts (`make test-all`).
 pub fn all() -> bool {
@@ -166,7 +168,8 @@ pub fn slot() -> SlotGuard {
 /// # Panics
 /// If `count` is above the four servers that may run at once.
 pub fn slots(count: usize) -> SlotGuard {
-    Slots { directory: lock_directory(), total: SLOTS }.take(count)
+    let slots = Slots { directory: lock_directory(), name: "slot", total: SLOTS };
+    SlotGuard { _locks: slots.take(count), _held: Held::begin() }
 }
 
 /// Waits until no other server of the tests runs, and keeps it so.
@@ -185,42 +188,45 @@ pub fn timed_run() -> TimedGuard {
     TimedGuard { _lock: lock(&lock_directory().join("timed")) }
 }
 
-/// The right to be the one test that builds storage lanes; given back when dropped.
+/// The right to be one of the tests that build storage lanes; given back when dropped.
 #[must_use = "others may build lanes as soon as this is dropped"]
 pub struct LanesGuard {
-    _lock: File,
+    _locks: Vec<File>,
 }
 
-/// Waits until nobody else builds lanes: there are few loop devices.
+/// Waits until one more test may build lanes: there are few loop devices.
 ///
 /// # Panics
 /// If this thread has a slot already: two tests that take them in different orders wait for each other.
 #[track_caller]
 pub fn lanes() -> LanesGuard {
     assert!(HELD.get() == 0, "take the lanes before the right to run a server");
-    LanesGuard { _lock: lock(&lock_directory().join("lanes")) }
+    LanesGuard { _locks: Slots { directory: lock_directory(), name: "lanes", total: LANES }.take(1) }
 }
 
+/// So many of a thing, for all tests together.
 struct Slots {
     directory: PathBuf,
+    name: &'static str,
     total: usize,
 }
 
 impl Slots {
-    fn take(&self, count: usize) -> SlotGuard {
-        assert!(count <= self.total, "{count} servers at once are more than the {} allowed", self.total);
+    fn take(&self, count: usize) -> Vec<File> {
+        let Slots { name, total, .. } = self;
+        assert!(count <= *total, "{count} at once are more than the {total} allowed: {name}");
         // One at a time passes here, and keeps what it has while it waits for the rest.
-        let _turnstile = lock(&self.directory.join("turnstile"));
+        let _turnstile = lock(&self.directory.join(format!("{name}-turnstile")));
         let mut taken: Vec<(usize, File)> = Vec::new();
         loop {
             for number in 0..self.total {
                 if taken.len() < count && taken.iter().all(|(other, _)| *other != number) {
-                    taken.extend(try_lock(&self.directory.join(format!("slot-{number}"))).map(|file| (number, file)));
+                    let found = try_lock(&self.directory.join(format!("{name}-{number}")));
+                    taken.extend(found.map(|file| (number, file)));
                 }
             }
             if taken.len() == count {
-                let locks = taken.into_iter().map(|(_, file)| file).collect();
-                return SlotGuard { _locks: locks, _held: Held::begin() };
+                return taken.into_iter().map(|(_, file)| file).collect();
             }
             thread::sleep(Duration::from_millis(50));
         }
@@ -381,7 +387,7 @@ mod tests {
     use std::sync::mpsc;
 
     fn slots_of_its_own(directory: &TempDir) -> Slots {
-        Slots { directory: directory.path().to_path_buf(), total: SLOTS }
+        Slots { directory: directory.path().to_path_buf(), name: "slot", total: SLOTS }
     }
 
     #[test]
