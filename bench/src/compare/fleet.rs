@@ -22,6 +22,8 @@ const SPENT: BenchTarget = BenchTarget::AtMost(100.0);
 const STORED: BenchTarget = BenchTarget::AtMost(100.0);
 /// Milliseconds between the first agent's start and the last one's, at most: twice the worst bound of a clock.
 const SKEW: BenchTarget = BenchTarget::AtMost(5.0);
+/// Percent of the machine's CPUs: what is measured is not how agents wait for one another.
+const BUSY: BenchTarget = BenchTarget::AtMost(30.0);
 const NONE: BenchTarget = BenchTarget::AtMost(0.0);
 const SIMULATED: usize = 1000;
 /// Latencies that an agent counts in a simulated second.
@@ -58,7 +60,7 @@ pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerCompar
     let p50 =
         [row("p50 ms, agents", 3, &agents, |run| run.p50_ms), row("p50 ms, one process", 3, &here, |run| run.p50_ms)];
     let merged = merged_ms(SIMULATED, extent.pairs);
-    let [lost, stored, skew, merge] = &on_server;
+    let [lost, stored, skew, merge, _] = &on_server;
     let findings = vec![
         lost.finding("fleet-lost", arena),
         unlike.finding("fleet-counted", arena),
@@ -85,14 +87,15 @@ fn row(what: &str, digits: usize, all: &[FleetRun], value: fn(&FleetRun) -> f64)
     BenchRow::new(what, digits, all.iter().map(value))
 }
 
-/// What became of what the agents told: lost, stored, begun together, merged.
-fn of_agents(all: &[FleetRun], on: &str) -> [BenchRow; 4] {
+/// What became of what the agents told: lost, stored, begun together, merged; and how busy the machine was.
+fn of_agents(all: &[FleetRun], on: &str) -> [BenchRow; 5] {
     let row = |what: &str, digits, value, target| row(&format!("{what}{on}"), digits, all, value).with_target(target);
     [
         row("seconds that an agent is missing from", 0, |run| run.missing, NONE),
         row("ms until the broker has it, p99", 1, |run| run.stored_ms, STORED),
         row("ms between first and last start, at most", 2, |run| run.skew_ms, SKEW),
         row("CPU ms of the coordinator for a second", 1, |run| run.cpu_ms_per_second, SPENT),
+        row("% of the machine's CPUs busy", 1, |run| run.cpus_busy_percent, BUSY),
     ]
 }
 

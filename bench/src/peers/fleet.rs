@@ -137,6 +137,8 @@ pub struct FleetRun {
     pub untold: f64,
     pub stored_ms: f64,
     pub skew_ms: f64,
+    /// Of the machine, by whomever; no number where the recording has none.
+    pub cpus_busy_percent: f64,
 }
 
 /// Runs it for so many seconds over as many connections as there are agents.
@@ -176,6 +178,7 @@ pub fn run(
         },
         stored_ms: quantile(stored, 0.99),
         skew_ms: 2.0 * bound_us / 1e3,
+        cpus_busy_percent: point.host.map_or(f64::NAN, |host| 100.0 * host.busy),
     })
 }
 
