@@ -302,6 +302,7 @@ mod tests {
             full: false,
             io_uring: true,
             direct: true,
+            log_block: Some(4096),
             atomic: false,
         };
         page_read::steps(&extent).into_iter().next().expect("page reads have steps")

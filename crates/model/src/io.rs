@@ -55,6 +55,10 @@ pub struct DeviceFacts {
     pub write_cache: Option<String>,
     pub logical_block_bytes: Option<u64>,
     pub physical_block_bytes: Option<u64>,
+    /// Bytes of the blocks in which MariaDB writes its log past the page cache: 64 to 4096, the device's. `null` where the
+    /// kernel tells none for the device number of the file system, as of btrfs and of NFS: then it goes through the cache.
+    #[serde(default)]
+    pub log_block_bytes: Option<u32>,
     pub rotational: Option<bool>,
     pub scheduler: Option<String>,
     pub read_ahead_bytes: Option<u64>,

@@ -37,15 +37,19 @@ pub enum Redo {
     /// Blocks of 512 bytes, buffered: one write for all that became full, another for the one that did not; the first
     /// write into each [`WRITE_AHEAD`] bytes fills them.
     MySql,
-    /// Blocks of 4096 bytes, O_DIRECT, in one write.
-    MariaDb,
+    /// Blocks of this many bytes, in one write: those of the device, past the page cache, where the kernel tells their size
+    /// ([`plimsoll_model::io::DeviceFacts::log_block_bytes`]), else [`BUFFERED_BLOCK`] through it.
+    MariaDb { block: u32 },
 }
+
+/// MariaDB's log blocks where it writes them through the page cache.
+pub const BUFFERED_BLOCK: u32 = 512;
 
 impl Redo {
     pub fn name(self) -> &'static str {
         match self {
             Redo::MySql => "mysql",
-            Redo::MariaDb => "mariadb",
+            Redo::MariaDb { .. } => "mariadb",
         }
     }
 
@@ -55,8 +59,8 @@ impl Redo {
         match (self, binlog) {
             (Redo::MySql, false) => 345,
             (Redo::MySql, true) => 1120,
-            (Redo::MariaDb, false) => 390,
-            (Redo::MariaDb, true) => 610,
+            (Redo::MariaDb { .. }, false) => 390,
+            (Redo::MariaDb { .. }, true) => 610,
         }
     }
 
@@ -68,7 +72,10 @@ impl Redo {
                 let (here, last) = (to.min(filled), to.min(filled) / 512 * 512);
                 [from / 512 * 512..last, last..here.next_multiple_of(512), filled..to.next_multiple_of(WRITE_AHEAD)]
             }
-            Redo::MariaDb => [from / 4096 * 4096..to.next_multiple_of(4096), 0..0, 0..0],
+            Redo::MariaDb { block } => {
+                let block = u64::from(block);
+                [from / block * block..to.next_multiple_of(block), 0..0, 0..0]
+            }
         };
         pieces.into_iter().filter(|piece| !piece.is_empty())
     }
@@ -242,18 +249,22 @@ pub(crate) mod tests {
     use super::*;
     use crate::layout::{Allocation, Content, FileLayout, Open};
 
+    const MARIADB: Redo = Redo::MariaDb { block: 4096 };
+
     fn writes(redo: Redo, from: u64, to: u64) -> Vec<(u64, u64)> {
         redo.writes(from, to).map(|piece| (piece.start, piece.end - piece.start)).collect()
     }
 
     #[test]
     fn mariadb_rewrites_its_block_until_it_is_full() {
-        assert_eq!(writes(Redo::MariaDb, 0, 390), [(0, 4096)]);
-        assert_eq!(writes(Redo::MariaDb, 390, 780), [(0, 4096)]);
-        assert_eq!(writes(Redo::MariaDb, 3900, 4290), [(0, 8192)]);
-        assert_eq!(writes(Redo::MariaDb, 4290, 4680), [(4096, 4096)]);
-        assert_eq!(writes(Redo::MariaDb, 3706, 4096), [(0, 4096)]);
-        assert_eq!(writes(Redo::MariaDb, 4096, 4486), [(4096, 4096)]);
+        assert_eq!(writes(MARIADB, 0, 390), [(0, 4096)]);
+        assert_eq!(writes(MARIADB, 390, 780), [(0, 4096)]);
+        assert_eq!(writes(MARIADB, 3900, 4290), [(0, 8192)]);
+        assert_eq!(writes(MARIADB, 4290, 4680), [(4096, 4096)]);
+        assert_eq!(writes(MARIADB, 3706, 4096), [(0, 4096)]);
+        assert_eq!(writes(MARIADB, 4096, 4486), [(4096, 4096)]);
+        let small = Redo::MariaDb { block: BUFFERED_BLOCK };
+        assert_eq!((writes(small, 0, 390), writes(small, 390, 780)), (vec![(0, 512)], vec![(0, 1024)]));
     }
 
     /// The traced writes of a session: (offset, bytes) with the log's ends between them.
@@ -299,7 +310,7 @@ pub(crate) mod tests {
     #[test]
     fn a_redo_log_stays_in_its_file_and_begins_again_at_its_end() {
         let (_directory, files) = files(1, 20_000);
-        let mut log = RedoFile::new(files.clone(), Redo::MariaDb, 1).unwrap();
+        let mut log = RedoFile::new(files.clone(), MARIADB, 1).unwrap();
         assert_eq!(log.append(390).unwrap().bytes, 4096);
         assert_eq!(touched(&files), (0..8).collect::<Vec<_>>());
         assert_eq!(log.append(390).unwrap().bytes, 4096);

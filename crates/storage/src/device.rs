@@ -82,6 +82,7 @@ pub fn facts(directory: &Path, device: Option<&Device>) -> DeviceFacts {
         direct: tried.as_ref().map(|(direct, _)| *direct),
         atomic_write_bytes: tried.and_then(|(_, atomic)| atomic),
         io_uring_refused: io_uring_refused(),
+        log_block_bytes: log_block(directory),
         free_bytes: free,
         ..DeviceFacts::default()
     };
@@ -98,6 +99,14 @@ pub fn facts(directory: &Path, device: Option<&Device>) -> DeviceFacts {
         loop_direct_io: device.number("loop/dio").map(|direct| direct == 1),
         ..known
     }
+}
+
+/// The size of a block of the device whose number a directory has, where MariaDB would write its log in such blocks past the
+/// page cache (its message is "File system buffers for log disabled").
+fn log_block(directory: &Path) -> Option<u32> {
+    let own = whole_device(fs::metadata(directory).ok()?.dev())?;
+    let block = u32::try_from(own.number("queue/physical_block_size")?).ok()?;
+    ((64..=4096).contains(&block) && block.is_power_of_two()).then_some(block)
 }
 
 /// The scheduler in brackets: `none [mq-deadline] kyber`.

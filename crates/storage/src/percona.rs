@@ -124,6 +124,7 @@ mod tests {
             full: false,
             io_uring: true,
             direct: true,
+            log_block: Some(4096),
             atomic: false,
         };
         let steps = steps(&extent);

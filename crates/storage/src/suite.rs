@@ -91,6 +91,7 @@ impl Suite {
             full: self == Suite::Full,
             io_uring: facts.io_uring_refused.is_none(),
             direct: facts.direct.unwrap_or(true),
+            log_block: facts.log_block_bytes.filter(|_| facts.direct.unwrap_or(true)),
             atomic: facts.atomic_write_bytes.is_some_and(|(least, most)| offers_pages(least, most)),
         }
     }

@@ -2,12 +2,11 @@
 //! what sessions gain by sharing a sync, and what a binary log costs on top (`sync_binlog = 1`). Upper bounds: a server has
 //! work of its own to do between two commits.
 
-use crate::commit::{Binlog, Log, Redo};
+use crate::commit::{BUFFERED_BLOCK, Binlog, Log, Redo};
 use crate::job::{Access, Job, JobEngine};
 use crate::layout::{FileLayout, Open};
 use crate::probe::{Extent, ProbeStep};
 
-const SERVERS: [Redo; 2] = [Redo::MySql, Redo::MariaDb];
 const COMMITTERS_QUICK: [u32; 3] = [1, 8, 64];
 const COMMITTERS_FULL: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Event bytes of one transaction: with a row of 200 bytes (a sysbench insert, according to the trace), and with a
@@ -18,12 +17,13 @@ const LOG_BYTES: u64 = 64 << 20;
 
 pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
     let committers: &[u32] = if extent.full { &COMMITTERS_FULL } else { &COMMITTERS_QUICK };
-    let alone = SERVERS.iter().map(|redo| alone(extent, *redo));
-    let groups = SERVERS.iter().flat_map(|redo| committers.iter().map(|committers| group(extent, *redo, *committers)));
+    let servers = [Redo::MySql, Redo::MariaDb { block: extent.log_block.unwrap_or(BUFFERED_BLOCK) }];
+    let alone = servers.iter().map(|redo| alone(extent, *redo));
+    let groups = servers.iter().flat_map(|redo| committers.iter().map(|committers| group(extent, *redo, *committers)));
     let ways = [false, true]
         .into_iter()
         .flat_map(|preallocated| EVENT_BYTES.map(|bytes| Binlog { event_bytes: bytes, preallocated }));
-    let binlogs = ways.flat_map(|binlog| SERVERS.iter().map(move |redo| with_binlog(extent, *redo, binlog)));
+    let binlogs = ways.flat_map(|binlog| servers.iter().map(move |redo| with_binlog(extent, *redo, binlog)));
     alone.chain(groups).chain(binlogs).collect()
 }
 
@@ -55,7 +55,7 @@ fn job(extent: &Extent, redo: Redo, committers: u32, binlog: Option<Binlog>) -> 
     let (name, files) = if binlog.is_some() { ("logs", 2) } else { ("log", 1) };
     let layout = FileLayout::of(name, files, u64::from(files) * LOG_BYTES.min(extent.data_bytes / 8));
     let log = Log { redo, bytes: redo.bytes_per_insert(binlog.is_some()), binlog };
-    let direct = redo == Redo::MariaDb && extent.direct;
+    let direct = matches!(redo, Redo::MariaDb { .. }) && extent.log_block.is_some();
     let job = extent.job(layout, Access::Commits(log), JobEngine::Committers { workers: committers });
     Job { open: Open { direct, ..Open::default() }, ..job }
 }

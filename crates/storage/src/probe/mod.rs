@@ -52,6 +52,8 @@ pub struct Extent {
     pub io_uring: bool,
     /// O_DIRECT can be used.
     pub direct: bool,
+    /// Bytes of the blocks that MariaDB's log has past the page cache; `None` where it goes through it.
+    pub log_block: Option<u32>,
     /// statx(2) offers untorn writes of 16 KiB.
     pub atomic: bool,
 }
