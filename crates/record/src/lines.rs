@@ -251,3 +251,19 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let bytes = file::read(path, LARGEST_DOCUMENT).map_err(RecordError::read(path))?;
     document(&bytes).map_err(|wrong| RecordError::malformed(path, wrong.line, wrong.found))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{read_json, replace_json};
+
+    /// What is computed again from a recording is what was computed while it was measured.
+    #[test]
+    fn numbers_come_back_as_they_were() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("numbers.json");
+        let numbers: Vec<f64> = (1..10_000_u32).map(|n| 1e6 * f64::from(n).sqrt().sin()).collect();
+        replace_json(&path, &numbers).expect("written");
+        let read: Vec<f64> = read_json(&path).expect("numbers");
+        assert!(read == numbers, "numbers changed between a recording's writer and its reader");
+    }
+}
