@@ -15,7 +15,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// Longer than anything here takes, on the slowest machine: a test that waits this long has found a hang.
-pub const PATIENCE: Duration = Duration::from_secs(600);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A home of its own, and the right to run one server in it.
 pub struct Lab {
