@@ -1,4 +1,4 @@
-//! The lock on a directory of ours, which names its holder.
+//! Locks of files (flock(2)), and the one on a directory of ours, which names its holder.
 
 use crate::error::{During, HostError};
 use plimsoll_model::text::clean;
@@ -7,6 +7,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long a process that was being started when Plimsoll was killed may take, on a busy machine, to become its program.
+const STARTED_WITHIN: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(10);
 
 /// The lock on a server or a template; released when dropped, also by a kill.
 #[derive(Debug)]
@@ -35,7 +41,7 @@ impl Lock {
     fn attempt(path: &Path, holder: &str, operation: FlockOperation) -> Result<Option<Lock>, HostError> {
         let mut file = Lock::file(path).during("open the lock", path)?;
         // The previous holder may have removed the file; then it locks nothing.
-        if !taken(&file, operation).during("lock", path)? || !is_still_there(&file, path).during("look at", path)? {
+        if !try_lock(&file, operation).during("lock", path)? || !is_still_there(&file, path).during("look at", path)? {
             return Ok(None);
         }
         let text = format!("{} (pid {})\n", clean(holder), std::process::id());
@@ -63,7 +69,7 @@ impl Lock {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(true),
             Err(e) => Err(e),
             Ok(file) => {
-                let lock = taken(&file, FlockOperation::NonBlockingLockExclusive)?.then(|| Lock { file });
+                let lock = try_lock(&file, FlockOperation::NonBlockingLockExclusive)?.then(|| Lock { file });
                 Ok(lock.is_some())
             }
         }
@@ -86,17 +92,39 @@ fn is_still_there(file: &File, path: &Path) -> io::Result<bool> {
     Ok(fs::symlink_metadata(path).is_ok_and(|facts| facts.ino() == inode))
 }
 
-fn taken(file: &File, operation: FlockOperation) -> io::Result<bool> {
-    match flock(file, operation) {
-        Ok(()) => Ok(true),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        Err(errno) => Err(errno.into()),
+/// Locks a file unless somebody holds the lock; `operation` is one that does not block. A process that a killed Plimsoll was just
+/// starting has its files open, and so its locks, until it is the program that it becomes: once the holder is gone, the lock is
+/// waited for.
+///
+/// # Errors
+/// The file cannot be locked, which says nothing of who holds it.
+pub fn try_lock(file: &File, operation: FlockOperation) -> io::Result<bool> {
+    let until = Instant::now() + STARTED_WITHIN;
+    loop {
+        match flock(file, operation) {
+            Ok(()) => return Ok(true),
+            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until && !has_living_holder(file)? => sleep(POLL),
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(false),
+            Err(errno) => return Err(errno.into()),
+        }
     }
+}
+
+/// Whether a process that locked this file lives (proc(5), locks). One of another container is not listed.
+fn has_living_holder(file: &File) -> io::Result<bool> {
+    let inode = file.metadata()?.ino().to_string();
+    let holds = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let of_file = words.get(5).and_then(|file| file.rsplit(':').next()) == Some(inode.as_str());
+        of_file && Path::new("/proc").join(words[4]).exists()
+    };
+    Ok(fs::read_to_string("/proc/locks").unwrap_or_default().lines().any(holds))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn a_lock_is_looked_at_without_a_trace() {
@@ -108,6 +136,31 @@ mod tests {
         drop(held);
         assert!(Lock::try_peek(&path).unwrap());
         assert!(Lock::holder(&path).starts_with("a test (pid "), "{}", Lock::holder(&path));
+    }
+
+    #[test]
+    fn a_lock_that_outlives_its_holder_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let exclusive = FlockOperation::NonBlockingLockExclusive;
+        let file = Lock::file(&path).unwrap();
+        // flock(1) takes the lock and ends; the shell has it until it has been read to.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec 9<>\"$1\"; flock 9; echo; read _", "sh"]).arg(&path);
+        let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        shell.stdout.take().unwrap().read_exact(&mut [0]).unwrap();
+        assert_eq!(flock(&file, exclusive), Err(rustix::io::Errno::WOULDBLOCK));
+        assert!(!has_living_holder(&file).unwrap());
+        let input = shell.stdin.take();
+        let lets_go = std::thread::spawn(move || {
+            sleep(10 * POLL);
+            drop(input);
+            shell.wait().unwrap();
+        });
+        assert!(try_lock(&file, exclusive).unwrap());
+        lets_go.join().unwrap();
+        let other = Lock::file(&path).unwrap();
+        assert!(has_living_holder(&other).unwrap() && !try_lock(&other, exclusive).unwrap());
     }
 
     #[test]

@@ -5,12 +5,12 @@
 use procfs::process::Process;
 use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal, setsid};
 use serde::{Deserialize, Serialize};
-use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{OnceLock, mpsc};
 use std::thread;
+use std::{fs, io};
 
 /// The identity of a process, unique on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,12 @@ impl Identity {
     pub fn is_alive(&self) -> bool {
         Identity::of(self.pid).as_ref() == Some(self)
     }
+}
+
+/// The numbers of all processes that this one sees.
+pub fn pids() -> impl Iterator<Item = i32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// Which boot of which machine this is (random(4)); empty where `/proc` does not say it.

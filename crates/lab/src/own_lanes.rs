@@ -4,13 +4,14 @@
 //! note without a lock was left by a killed lab; the resumed lab or `plimsoll clean` takes it over.
 
 use crate::error::LabError;
+use plimsoll_host::lock::try_lock;
 use plimsoll_host::owner;
 use plimsoll_lanes::LaneError;
 use plimsoll_lanes::check::CheckVerdict;
 use plimsoll_lanes::journal::LaneState;
 use plimsoll_lanes::spec::Spec;
 use plimsoll_lanes::{Built, Lane, Lanes};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::FlockOperation;
 use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
@@ -172,11 +173,8 @@ fn must_be_ours(home: &Path) -> Result<(), LabError> {
 /// The lock on a note, unless its lab lives.
 fn locked(note: &Path) -> Result<Option<File>, LabError> {
     let file = File::options().create(true).append(true).open(note).map_err(|error| failed(note, &error))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(failed(note, &error.into())),
-    }
+    let is_ours = try_lock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|error| failed(note, &error))?;
+    Ok(is_ours.then_some(file))
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> LabError {

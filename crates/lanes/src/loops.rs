@@ -1,6 +1,6 @@
 //! Loop devices: a file as a block device, with direct I/O to it (losetup(8)).
 
-use super::tool;
+use super::{mounts, tool};
 use crate::LaneError;
 use crate::error::DuringLane;
 use rustix::fs::{major, minor};
@@ -10,8 +10,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A loop device releases its file only when nobody has it open any more.
-const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(10);
 
 /// Attaches a file with direct I/O; the device's name, as in `loop3`. `sector` is its logical sector, bytes.
@@ -82,18 +80,21 @@ pub fn path(name: &str) -> String {
     format!("/dev/{name}")
 }
 
-/// Detaches every device from this file, and waits until that is done.
+/// Detaches every device from this file, and waits until that is done: a device releases its file only when nobody has it open
+/// any more, and no mount namespace its file system.
 ///
 /// # Errors
 /// [`LaneError::Environment`] if one is in use.
 pub fn detach(backing: &Path) -> Result<(), LaneError> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + mounts::OF_OTHERS;
     for name in attached(backing)? {
         tool::run("losetup", &["--detach", &path(&name)])?;
     }
     while let Some(name) = attached(backing)?.first() {
         if Instant::now() >= deadline {
-            return Err(LaneError::Environment(format!("/dev/{name} is in use and keeps {}", backing.display())));
+            let (place, who) = (backing.display(), mounts::holder(&path(name)));
+            let who = who.map(|who| format!(": {who}")).unwrap_or_default();
+            return Err(LaneError::Environment(format!("/dev/{name} is in use and keeps {place}{who}")));
         }
         thread::sleep(POLL);
     }

@@ -5,7 +5,9 @@ use crate::LaneError;
 use crate::error::DuringLane;
 use plimsoll_host::mounts;
 pub use plimsoll_host::mounts::Mount;
-use std::fs::OpenOptions;
+use plimsoll_host::process::pids;
+use rustix::fs::{major, minor};
+use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -16,7 +18,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(50);
 /// How long somebody else's mount namespace may keep it.
-const OF_OTHERS: Duration = Duration::from_secs(30);
+pub const OF_OTHERS: Duration = Duration::from_secs(30);
 
 /// As [`plimsoll_host::mounts::all`].
 pub fn all() -> Result<Vec<Mount>, LaneError> {
@@ -65,18 +67,32 @@ pub fn forgotten(device: &str) -> Result<(), LaneError> {
             Ok(_) => return Ok(()),
             Err(error) if error.kind() == ErrorKind::ResourceBusy && Instant::now() < deadline => thread::sleep(POLL),
             Err(error) if error.kind() == ErrorKind::ResourceBusy => {
-                return Err(LaneError::Environment(format!(
-                    "the file system of {device} is still mounted in a mount namespace of somebody else"
-                )));
+                let who = holder(device).unwrap_or("something else has it".to_owned());
+                return Err(LaneError::Environment(format!("the file system of {device} is still in use: {who}")));
             }
             Err(error) => return Err(error).during("open", Path::new(device)),
         }
     }
 }
 
+/// Who has a device's file system mounted, in words: a process that sees the mount (proc(5), mountinfo). A mount namespace that
+/// was made while a lane was up has a copy of its mounts.
+pub fn holder(device: &str) -> Option<String> {
+    let numbers = rustix::fs::stat(device).ok()?.st_rdev;
+    let numbers = format!("{}:{}", major(numbers), minor(numbers));
+    let sees = |pid: &i32| {
+        let mounts = fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
+        mounts.lines().any(|line| line.split(' ').nth(2) == Some(numbers.as_str()))
+    };
+    let pid = pids().find(sees)?;
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    Some(format!("pid {pid}, {}, has it mounted, perhaps in a mount namespace of its own; first end that", name.trim()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loops;
     use plimsoll_testkit::servers;
     use std::process::{Command, Stdio};
 
@@ -117,6 +133,8 @@ mod tests {
         }
         does("umount", &[place]);
         let opened = OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::EXCL.bits() as i32).open(&device);
+        let pid = other.id();
+        let holder = super::holder(&device).expect("the other one");
         let begun = Instant::now();
         let ends = thread::spawn(move || {
             thread::sleep(5 * POLL);
@@ -126,7 +144,9 @@ mod tests {
         let found = forgotten(&device);
         let waited = begun.elapsed();
         ends.join().unwrap();
-        does("losetup", &["--detach", &device]);
+        loops::detach(Path::new(image)).unwrap();
+        assert!(holder.starts_with(&format!("pid {pid}, cat, has it mounted")), "{holder}");
+        assert_eq!(super::holder(&device), None);
         assert!(opened.is_err_and(|error| error.kind() == ErrorKind::ResourceBusy), "somebody else has it");
         found.unwrap();
         assert!(waited >= 5 * POLL, "{waited:?}");

@@ -5,6 +5,7 @@ use super::site::Site;
 use super::{LaneSide, namespace};
 use crate::LaneError;
 use crate::error::DuringLane;
+use plimsoll_host::process::pids;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
 use std::fs;
@@ -87,12 +88,6 @@ impl Sought<'_> {
         let named = words.any(|word| self.words.iter().any(|own| own == word));
         same_user && runs && named && mount_namespace(&pid.to_string()) == self.namespace
     }
-}
-
-/// Of all processes.
-fn pids() -> impl Iterator<Item = i32> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// Kills everything that runs in this file's network namespace, except ourselves, and waits until it is gone. The

@@ -4,17 +4,14 @@ use super::LaneSide;
 use super::spec::Spec;
 use crate::LaneError;
 use crate::error::DuringLane;
+use plimsoll_host::lock::try_lock;
 use plimsoll_host::{owner, remove};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
-/// How long a lock may outlive its holder, on a machine that is busy.
-const LOCKED_WITHIN: Duration = Duration::from_secs(2);
 /// The longest path that fits into `sockaddr_un` with its closing zero.
 const SOCKET_PATH_LIMIT: usize = 107;
 
@@ -182,7 +179,7 @@ impl Site {
             Err(rustix::io::Errno::NOENT) => return Ok(None),
             Err(error) => return Err(error).during("open the directory of the lane", &self.root),
         };
-        if !is_locked_soon(&directory) {
+        if !try_lock(&directory, FlockOperation::NonBlockingLockExclusive).during("lock", &self.root)? {
             let place = self.root.display();
             return Err(LaneError::Environment(format!("another Plimsoll is working on the lane in {place}")));
         }
@@ -226,21 +223,6 @@ impl Site {
     }
 }
 
-/// Takes the lock. A process that a killed Plimsoll was just starting has its files open, and its locks, until it is the
-/// program that it becomes.
-fn is_locked_soon(directory: &File) -> bool {
-    let begun = Instant::now();
-    loop {
-        if flock(directory, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            return true;
-        }
-        if begun.elapsed() > LOCKED_WITHIN {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
 fn missing_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
     match result {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -278,22 +260,6 @@ mod tests {
         assert!(site.create().unwrap_err().to_string().contains("another Plimsoll"));
         drop(lock);
         drop(site.create().unwrap());
-    }
-
-    #[test]
-    fn a_lock_that_outlives_its_holder_for_an_instant_is_waited_for() {
-        let lanes = tempfile::tempdir().unwrap();
-        let site = site(lanes.path());
-        let lock = site.create().unwrap();
-        let started = lock.directory.try_clone().unwrap();
-        // Forgotten, as by a process that was killed.
-        std::mem::forget(lock);
-        let child = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(100));
-            flock(&started, FlockOperation::Unlock).unwrap();
-        });
-        assert!(site.lock().unwrap().is_some());
-        child.join().unwrap();
     }
 
     #[test]

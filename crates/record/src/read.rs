@@ -12,6 +12,7 @@ use crate::settings::RecordedSetting;
 use crate::trial::TrialFacts;
 use crate::{RecordError, Result, file, latency};
 use hdrhistogram::Histogram;
+use plimsoll_host::lock::try_lock;
 use plimsoll_host::{owner, remove as trees};
 use plimsoll_load::histogram::BinCounts;
 use plimsoll_model::io::IoSummary;
@@ -343,6 +344,12 @@ pub fn must_be_ours(directory: &Path) -> Result<()> {
 pub fn is_being_written(directory: &Path) -> bool {
     let Ok(events) = file::open(&directory.join("events.ndjson")) else { return false };
     flock(&events, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+}
+
+/// As [`is_being_written`], for whoever means to write it: the lock of a process that was killed a moment ago is waited for.
+pub fn stays_being_written(directory: &Path) -> bool {
+    let Ok(events) = file::open(&directory.join("events.ndjson")) else { return false };
+    matches!(try_lock(&events, FlockOperation::NonBlockingLockShared), Ok(false))
 }
 
 /// Whether what a recording begins with is there, whatever it is.

@@ -8,11 +8,13 @@ use crate::read;
 use crate::trial::{TrialFacts, TrialWriter};
 use crate::{RecordError, Result};
 use jiff::Timestamp;
+use plimsoll_host::lock::try_lock;
 use plimsoll_host::{owner, remove};
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::LabSummary;
 use plimsoll_model::summary::Summary;
-use std::fs::DirBuilder;
+use rustix::fs::FlockOperation;
+use std::fs::{DirBuilder, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -59,10 +61,8 @@ impl Recording {
         let mut manifest = read::manifest(directory)?;
         let path = directory.join("events.ndjson");
         let mut events = LineFile::reopen(path.clone())?;
-        match lock(&events) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(RecordError::InUse { path: directory.to_owned() }),
-            Err(e) => return Err(RecordError::write(&path)(e.into())),
+        if !is_locked(events.file()).map_err(RecordError::write(&path))? {
+            return Err(RecordError::InUse { path: directory.to_owned() });
         }
         events.mend()?;
         (manifest.status, manifest.ended, manifest.why) = (Status::Running, None, None);
@@ -147,15 +147,16 @@ impl Drop for Recording {
     }
 }
 
-/// Locks the events of a recording for this process.
-fn lock(events: &LineFile) -> rustix::io::Result<()> {
+/// Locks the events of a recording for this process, unless another writes them.
+pub(crate) fn is_locked(events: &File) -> io::Result<bool> {
     let until = Instant::now() + ASKED;
-    loop {
-        match rustix::fs::flock(events.file(), rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => sleep(Duration::from_millis(10)),
-            locked => return locked,
+    while !try_lock(events, FlockOperation::NonBlockingLockExclusive)? {
+        if Instant::now() >= until {
+            return Ok(false);
         }
+        sleep(Duration::from_millis(10));
     }
+    Ok(true)
 }
 
 fn make_directory(home_recordings: &Path, started: Timestamp, name: &str) -> Result<PathBuf> {

@@ -9,6 +9,7 @@
 
 use crate::error::{DuringStorage, StorageError};
 use crate::layout::FileLayout;
+use plimsoll_host::lock::try_lock;
 use plimsoll_host::process::Identity;
 use plimsoll_host::replace::replace;
 use plimsoll_host::{owner, remove};
@@ -266,11 +267,8 @@ fn is_locked(path: &Path) -> Result<Option<bool>, StorageError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.during("open", &marker)?,
     };
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(false)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(Some(true)),
-        Err(errno) => Err(errno).during("lock", &marker),
-    }
+    let is_free = try_lock(&file, FlockOperation::NonBlockingLockExclusive).during("lock", &marker)?;
+    Ok(Some(!is_free))
 }
 
 #[cfg(test)]

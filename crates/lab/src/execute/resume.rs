@@ -32,7 +32,7 @@ const RESUMED: &str = "resumed";
 pub fn plan_of(directory: &Path) -> Result<LabPlan, LabError> {
     let manifest = manifest_of(directory)?;
     let refuse = |why: &str| Err(cannot(directory, RESUMED, why));
-    if read::is_being_written(directory) {
+    if read::stays_being_written(directory) {
         return refuse("a running Plimsoll is still writing it");
     }
     if manifest.status == Status::Done {

@@ -332,6 +332,11 @@ impl Apart {
         is_made.then_some(apart)
     }
 
+    /// How nsenter names it. `ip netns exec` would keep copies of the mounts of lanes that other tests take down.
+    fn namespace(&self) -> String {
+        format!("--net=/run/netns/{}", self.name)
+    }
+
     fn link(&self, state: &str) {
         assert!(ip(&format!("link set {} {state}", self.name)));
     }
@@ -364,8 +369,8 @@ fn an_agent_that_is_cut_off_is_lost_and_joins_the_next_load() {
     let near = begin(plimsoll(lab.home(), &agent("near")));
     let line = agent("far");
     // The server's socket is a file, which it reaches all the same.
-    let mut command = Command::new("ip");
-    command.args(["netns", "exec", &apart.name, env!("CARGO_BIN_EXE_plimsoll")]).args(line.split(' '));
+    let mut command = Command::new("nsenter");
+    command.arg(apart.namespace()).arg(env!("CARGO_BIN_EXE_plimsoll")).args(line.split(' '));
     command.env("PLIMSOLL_HOME", lab.home());
     let far = begin(command);
     let before = lab.recordings().len();
@@ -419,8 +424,8 @@ fn load_private_servers_from_elsewhere(lab: Option<Lab>) {
         write_script(&path, &format!("#!/bin/sh\n{text}\n"));
         path.display().to_string()
     };
-    let places = format!("case $2 in one) n={};; *) n={};; esac", one.name, two.name);
-    let ssh = script("ssh", format!("{places}; exec ip netns exec $n sh -c \"$3\""));
+    let places = format!("case $2 in one) n={};; *) n={};; esac", one.namespace(), two.namespace());
+    let ssh = script("ssh", format!("{places}; exec nsenter $n sh -c \"$3\""));
     let (home, binary) = (elsewhere.path().join("home").display().to_string(), env!("CARGO_BIN_EXE_plimsoll"));
     let program = script("plimsoll", format!("PLIMSOLL_HOME={home} exec {binary} \"$@\""));
     let mut up = plimsoll(lab.home(), &format!("fleet up --hosts one,two --listen {}", free_at(&one.here)));
