@@ -50,6 +50,8 @@ const SEED: u64 = 1;
 const BUSY: f64 = 0.9;
 /// A clean shutdown writes every dirty page, one after the other on a slow device.
 const STOPS_WITHIN: Duration = Duration::from_secs(300);
+/// What the name of a redo log that MySQL has laid out for later ends with.
+const SPARE: &str = "_tmp";
 /// Bytes of a redo log that are copied at once.
 const PIECE: usize = 1 << 20;
 
@@ -171,6 +173,12 @@ impl Server {
         }
         let mut target = OpenTarget::open_with(spec, &self.home, change, watcher)?;
         target.enter_database()?;
+        if let Some(server) = &target.server {
+            let data = server.directory().data();
+            fill_spare(&data).map_err(|error| {
+                LabError::Environment(format!("writing the spare redo logs below {}: {error}", data.display()))
+            })?;
+        }
         Ok(Server { target, home: self.home })
     }
 
@@ -306,6 +314,17 @@ fn go_round(data: &Path) -> io::Result<()> {
     Ok(rustix::fs::syncfs(File::open(data)?)?)
 }
 
+/// Writes all blocks of the redo logs that a server which nobody uses has laid out for later: since 8.0.30 MySQL makes them
+/// anew at each start. They hold zeros, and get zeros.
+fn fill_spare(data: &Path) -> io::Result<()> {
+    for path in redo_logs(data)?.into_iter().filter(|path| path.to_string_lossy().ends_with(SPARE)) {
+        let file = File::options().write(true).open(&path)?;
+        io::copy(&mut io::repeat(0).take(file.metadata()?.len()), &mut &file)?;
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
 /// `ib_logfile0`, and all in `#innodb_redo` since MySQL 8.0.30.
 fn redo_logs(data: &Path) -> io::Result<Vec<PathBuf>> {
     let directory = data.join("#innodb_redo");
@@ -384,6 +403,23 @@ mod tests {
         assert_eq!(fs::read(&log).unwrap(), before);
         assert!(blocks(&log) * 512 >= 3 << 20, "{} blocks", blocks(&log));
         assert_eq!(fs::read_dir(data.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_logs_that_a_server_has_laid_out_for_later_are_written_and_no_others() {
+        let data = tempfile::tempdir().unwrap();
+        let logs = data.path().join("#innodb_redo");
+        fs::create_dir(&logs).unwrap();
+        let laid_out = |name: &str| {
+            let path = logs.join(name);
+            File::create(&path).unwrap().set_len(1 << 20).unwrap();
+            path
+        };
+        let (used, spare) = (laid_out("#ib_redo1"), laid_out("#ib_redo2_tmp"));
+        let blocks = |path: &Path| std::os::unix::fs::MetadataExt::blocks(&fs::metadata(path).unwrap());
+        fill_spare(data.path()).unwrap();
+        assert!(blocks(&used) * 512 < 1 << 20 && blocks(&spare) * 512 >= 1 << 20);
+        assert_eq!(fs::read(&spare).unwrap(), vec![0; 1 << 20]);
     }
 
     #[test]
