@@ -92,21 +92,33 @@ fn is_still_there(file: &File, path: &Path) -> io::Result<bool> {
     Ok(fs::symlink_metadata(path).is_ok_and(|facts| facts.ino() == inode))
 }
 
-/// Locks a file unless somebody holds the lock; `operation` is one that does not block. A process that a killed Plimsoll was just
-/// starting has its files open, and so its locks, until it is the program that it becomes: once the holder is gone, the lock is
-/// waited for.
+/// Locks a file unless somebody holds the lock: [`lock_within`] no time.
+///
+/// # Errors
+/// As [`lock_within`].
+pub fn try_lock(file: &File, operation: FlockOperation) -> io::Result<bool> {
+    lock_within(file, operation, Duration::ZERO)
+}
+
+/// Locks a file unless somebody holds the lock for longer than `patience`; `operation` is one that does not block. A process that a
+/// killed Plimsoll was just starting has its files open, and so its locks, until it is the program that it becomes: once the
+/// holder is gone, the lock is waited for.
 ///
 /// # Errors
 /// The file cannot be locked, which says nothing of who holds it.
-pub fn try_lock(file: &File, operation: FlockOperation) -> io::Result<bool> {
-    let until = Instant::now() + STARTED_WITHIN;
+pub fn lock_within(file: &File, operation: FlockOperation, patience: Duration) -> io::Result<bool> {
+    let begun = Instant::now();
     loop {
         match flock(file, operation) {
             Ok(()) => return Ok(true),
-            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until && !has_living_holder(file)? => sleep(POLL),
-            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(false),
+            Err(rustix::io::Errno::WOULDBLOCK) => {}
             Err(errno) => return Err(errno.into()),
         }
+        let waited = begun.elapsed();
+        if waited >= patience && (waited >= STARTED_WITHIN || has_living_holder(file)?) {
+            return Ok(false);
+        }
+        sleep(POLL);
     }
 }
 

@@ -5,12 +5,13 @@
 use procfs::process::Process;
 use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal, setsid};
 use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{OnceLock, mpsc};
 use std::thread;
-use std::{fs, io};
 
 /// The identity of a process, unique on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

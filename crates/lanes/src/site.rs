@@ -4,14 +4,17 @@ use super::LaneSide;
 use super::spec::Spec;
 use crate::LaneError;
 use crate::error::DuringLane;
-use plimsoll_host::lock::try_lock;
+use plimsoll_host::lock::lock_within;
 use plimsoll_host::{owner, remove};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+/// How long another Plimsoll may work on a lane before that is said.
+const LOCKED_WITHIN: Duration = Duration::from_secs(2);
 /// The longest path that fits into `sockaddr_un` with its closing zero.
 const SOCKET_PATH_LIMIT: usize = 107;
 
@@ -179,7 +182,8 @@ impl Site {
             Err(rustix::io::Errno::NOENT) => return Ok(None),
             Err(error) => return Err(error).during("open the directory of the lane", &self.root),
         };
-        if !try_lock(&directory, FlockOperation::NonBlockingLockExclusive).during("lock", &self.root)? {
+        let locked = lock_within(&directory, FlockOperation::NonBlockingLockExclusive, LOCKED_WITHIN);
+        if !locked.during("lock", &self.root)? {
             let place = self.root.display();
             return Err(LaneError::Environment(format!("another Plimsoll is working on the lane in {place}")));
         }
@@ -246,6 +250,7 @@ impl Drop for LaneLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::thread;
 
     fn site(lanes: &Path) -> Site {
         Site::of(lanes, &Spec::parse("ext4").unwrap())
@@ -260,6 +265,22 @@ mod tests {
         assert!(site.create().unwrap_err().to_string().contains("another Plimsoll"));
         drop(lock);
         drop(site.create().unwrap());
+    }
+
+    #[test]
+    fn a_lock_that_outlives_its_holder_for_an_instant_is_waited_for() {
+        let lanes = tempfile::tempdir().unwrap();
+        let site = site(lanes.path());
+        let lock = site.create().unwrap();
+        let started = lock.directory.try_clone().unwrap();
+        // Forgotten, as by a process that was killed.
+        std::mem::forget(lock);
+        let child = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            flock(&started, FlockOperation::Unlock).unwrap();
+        });
+        assert!(site.lock().unwrap().is_some());
+        child.join().unwrap();
     }
 
     #[test]

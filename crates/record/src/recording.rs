@@ -8,19 +8,18 @@ use crate::read;
 use crate::trial::{TrialFacts, TrialWriter};
 use crate::{RecordError, Result};
 use jiff::Timestamp;
-use plimsoll_host::lock::try_lock;
+use plimsoll_host::lock::lock_within;
 use plimsoll_host::{owner, remove};
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::LabSummary;
 use plimsoll_model::summary::Summary;
 use rustix::fs::FlockOperation;
-use std::fs::{DirBuilder, File};
+use std::fs::DirBuilder;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Whoever asks whether a recording is being written holds a lock on it for a moment; that is waited for.
 const ASKED: Duration = Duration::from_secs(1);
@@ -61,7 +60,8 @@ impl Recording {
         let mut manifest = read::manifest(directory)?;
         let path = directory.join("events.ndjson");
         let mut events = LineFile::reopen(path.clone())?;
-        if !is_locked(events.file()).map_err(RecordError::write(&path))? {
+        let locked = lock_within(events.file(), FlockOperation::NonBlockingLockExclusive, ASKED);
+        if !locked.map_err(RecordError::write(&path))? {
             return Err(RecordError::InUse { path: directory.to_owned() });
         }
         events.mend()?;
@@ -145,18 +145,6 @@ impl Drop for Recording {
     fn drop(&mut self) {
         let _ = rustix::fs::flock(self.events.file(), rustix::fs::FlockOperation::Unlock);
     }
-}
-
-/// Locks the events of a recording for this process, unless another writes them.
-pub(crate) fn is_locked(events: &File) -> io::Result<bool> {
-    let until = Instant::now() + ASKED;
-    while !try_lock(events, FlockOperation::NonBlockingLockExclusive)? {
-        if Instant::now() >= until {
-            return Ok(false);
-        }
-        sleep(Duration::from_millis(10));
-    }
-    Ok(true)
 }
 
 fn make_directory(home_recordings: &Path, started: Timestamp, name: &str) -> Result<PathBuf> {
