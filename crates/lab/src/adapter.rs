@@ -19,7 +19,6 @@ use plimsoll_workloads::smack::report::{Queries, original_figures};
 use plimsoll_workloads::tpcc::Tpcc;
 use plimsoll_workloads::{oltp, smack};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What to run.
@@ -29,6 +28,8 @@ pub struct WorkloadAdapter<'a, W> {
     pub ask: &'a dyn Fn(&mut OpenTarget) -> Result<AskedOfData, LabError>,
     /// Makes the workload that knows it.
     pub build: &'a dyn Fn(&AskedOfData) -> Result<W, LabError>,
+    /// Begins its load.
+    pub begin: fn(W, RunSpec) -> Run,
     /// Inspects the data before a load point.
     pub before: &'a dyn Fn(&mut OpenTarget) -> Result<(), LabError>,
     /// Takes back what `before` noted, for a load that ended before anything was sent.
@@ -52,12 +53,13 @@ impl<'a, W> WorkloadAdapter<'a, W> {
     fn plain(
         ask: &'a dyn Fn(&mut OpenTarget) -> Result<AskedOfData, LabError>,
         build: &'a dyn Fn(&AskedOfData) -> Result<W, LabError>,
+        begin: fn(W, RunSpec) -> Run,
         of: OfData<'a>,
     ) -> WorkloadAdapter<'a, W> {
         let OfData { params, family, loaded, run_seed } = of;
         let (before, after) = (&|_: &mut OpenTarget| Ok(()), &|_: &mut OpenTarget, _: &mut Outcome| Ok(()));
         let never_began = &|_: &mut OpenTarget| ();
-        WorkloadAdapter { ask, build, before, never_began, after, params, family, loaded, run_seed, apart: None }
+        WorkloadAdapter { ask, build, begin, before, never_began, after, params, family, loaded, run_seed, apart: None }
     }
 
     /// Asks and makes the workload.
@@ -142,7 +144,7 @@ pub fn with_chosen<E: WithWorkload>(
         ChosenWorkload::Oltp(kind, parameters) => {
             let ask = |target: &mut OpenTarget| ask_oltp(target, *kind, parameters);
             let build = |asked: &AskedOfData| Ok(oltp(*kind, parameters, asked));
-            purpose.with(target, &WorkloadAdapter::plain(&ask, &build, of))
+            purpose.with(target, &WorkloadAdapter::plain(&ask, &build, Oltp::begin, of))
         }
         ChosenWorkload::Smack(kind, parameters) => {
             let ask = |target: &mut OpenTarget| ask_smack(target, parameters, of_data);
@@ -151,11 +153,14 @@ pub fn with_chosen<E: WithWorkload>(
                 outcome.point.original_listing = Some(smack_listing(*kind, &outcome.point));
                 Ok(())
             };
-            purpose.with(target, &WorkloadAdapter { after: &after, ..WorkloadAdapter::plain(&ask, &build, of) })
+            purpose.with(
+                target,
+                &WorkloadAdapter { after: &after, ..WorkloadAdapter::plain(&ask, &build, Smack::begin, of) },
+            )
         }
         ChosenWorkload::Ledger(parameters) => {
             let build = |_: &AskedOfData| Ok(LedgerWorkload::new(parameters));
-            purpose.with(target, &WorkloadAdapter::plain(&ask_nothing, &build, of))
+            purpose.with(target, &WorkloadAdapter::plain(&ask_nothing, &build, LedgerWorkload::begin, of))
         }
         ChosenWorkload::OrderEntry(parameters) => {
             let orders = order_entry::OrderEntryAdapter::new(parameters, of_data, seed, marker.is_some());
@@ -165,7 +170,7 @@ pub fn with_chosen<E: WithWorkload>(
                 |target: &mut OpenTarget, outcome: &mut Outcome| orders.after(target, outcome),
             );
             let build = |_: &AskedOfData| Ok(orders.workload());
-            let plain = WorkloadAdapter::plain(&ask_nothing, &build, of);
+            let plain = WorkloadAdapter::plain(&ask_nothing, &build, Tpcc::begin, of);
             purpose
                 .with(target, &WorkloadAdapter { before: &before, never_began: &never_began, after: &after, ..plain })
         }
@@ -241,12 +246,10 @@ pub fn begin_chosen(
     run_seed: u64,
 ) -> Result<Run, LabError> {
     Ok(match chosen {
-        ChosenWorkload::Oltp(kind, parameters) => Run::begin(spec, Arc::new(oltp(*kind, parameters, asked))),
-        ChosenWorkload::Smack(kind, parameters) => {
-            Run::begin(spec, Arc::new(smack(*kind, parameters, asked, of_data)?))
-        }
-        ChosenWorkload::Ledger(parameters) => Run::begin(spec, Arc::new(LedgerWorkload::new(parameters))),
-        ChosenWorkload::OrderEntry(parameters) => Run::begin(spec, Arc::new(Tpcc::new(parameters, of_data, run_seed))),
+        ChosenWorkload::Oltp(kind, parameters) => oltp(*kind, parameters, asked).begin(spec),
+        ChosenWorkload::Smack(kind, parameters) => smack(*kind, parameters, asked, of_data)?.begin(spec),
+        ChosenWorkload::Ledger(parameters) => LedgerWorkload::new(parameters).begin(spec),
+        ChosenWorkload::OrderEntry(parameters) => Tpcc::new(parameters, of_data, run_seed).begin(spec),
     })
 }
 

@@ -18,7 +18,6 @@ use plimsoll_watch::Watcher;
 use plimsoll_workloads::null::Null;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 const CONNECTIONS: usize = 64;
@@ -79,7 +78,7 @@ pub fn calibrate(home: &Home, seconds: f64, watcher: &mut dyn Watcher) -> Result
         part: None,
         commits: None,
     };
-    let run = Run::begin(spec, Arc::new(Null));
+    let run = Null.begin(spec);
     let counted = count(&run, watcher);
     run.finish();
     drop(null_server);

@@ -6,8 +6,10 @@ use crate::error::{LabError, refused};
 use crate::load_point::Outcome;
 use crate::load_spec::drawn_from;
 use plimsoll_data::target::OpenTarget;
+use plimsoll_engine::Run;
 use plimsoll_plan::lab::{PlannedScript, Variant};
 use plimsoll_script::{Script, Scripted};
+use std::sync::Arc;
 
 /// How statements are sent that a script prepares, if the plan does not say it.
 pub const PROTOCOL: &str = "prepared";
@@ -40,6 +42,7 @@ pub fn with_adapter<T>(script: Script, task: impl FnOnce(&WorkloadAdapter<Script
     task(&WorkloadAdapter {
         ask: &|_: &mut OpenTarget| Ok(AskedOfData::Nothing),
         build: &|_: &AskedOfData| Ok(scripted.clone()),
+        begin: |scripted, spec| Run::begin(spec, Arc::new(scripted)),
         before: &|_: &mut OpenTarget| Ok(()),
         never_began: &|_: &mut OpenTarget| (),
         after: &|_: &mut OpenTarget, _: &mut Outcome| Ok(()),

@@ -15,7 +15,7 @@ use plimsoll_data::check::{self, CONNECTIONS};
 use plimsoll_data::dataset::{self, DatasetState, Marker};
 use plimsoll_data::size::data_bytes;
 use plimsoll_data::target::OpenTarget;
-use plimsoll_engine::{Run, RunSpec, Workload};
+use plimsoll_engine::{RunSpec, Workload};
 use plimsoll_fleet::{Fleet, LoopRange};
 use plimsoll_host::Home;
 use plimsoll_measures::caveats;
@@ -28,7 +28,6 @@ use plimsoll_schedule::seed_of_round;
 use plimsoll_watch::{Event, Watcher};
 use plimsoll_workloads::chosen::ChosenWorkload;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Runs every load point of `plan` with the chosen workload; `marker` is that of its data.
 ///
@@ -178,8 +177,7 @@ pub(crate) fn one_point<W: Workload>(
         }
         (None, None) => {
             let commits = circumstances.commits.cloned();
-            let begin =
-                |ask, _: &dyn Fn() -> bool| Ok(Run::begin(RunSpec { ask, commits, ..spec }, Arc::new(workload)));
+            let begin = |ask, _: &dyn Fn() -> bool| Ok((adapter.begin)(workload, RunSpec { ask, commits, ..spec }));
             load_point::trial(target, begin, point, circumstances, writer, watcher)
         }
     };

@@ -7,6 +7,7 @@
 //! Begin with [`tpcc::tx`], one file per transaction, or [`smack`], the smallest; then [`chosen`], where everything
 //! that differs between families is decided.
 
+mod begin;
 pub mod check;
 pub mod chosen;
 pub mod dataset;
