@@ -11,7 +11,7 @@ use plimsoll_data::target::{OpenTarget, TargetSpec, private_server};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_evaluate::{EvaluateError, Validator};
 use plimsoll_host::{Home, owner};
-use plimsoll_model::io::{IoSummary, Probe, Validated};
+use plimsoll_model::io::{IoSummary, Prediction, Probe, Validated};
 use plimsoll_model::summary::Point;
 use plimsoll_model::{LoadPoint, Scalar};
 use plimsoll_plan::plan::{ArrivalSpread, Measure};
@@ -130,9 +130,11 @@ fn with_server(
     Ok(())
 }
 
-/// A buffer pool that need not flush while commits are measured: a small one writes pages to have free ones, and the
-/// log waits for them.
+/// A server that does not flush pages while commits are measured: the probes write the log alone. A small buffer pool
+/// writes pages to have free ones; MySQL flushes from a tenth of dirty pages on, and both as their log fills.
 fn roomy(settings: &mut Settings) -> Result<(), ServerError> {
+    settings.set("innodb_adaptive_flushing", "OFF", ORIGIN)?;
+    settings.set("innodb_max_dirty_pages_pct_lwm", "0", ORIGIN)?;
     with_pool(settings, "256M")
 }
 
@@ -196,7 +198,8 @@ impl Server {
                 probe.probe == COMMITS && is("server", flavour.into()) && is("committers", sessions.into())
             });
             let what = format!("commits at {sessions} session{}", if sessions == 1 { "" } else { "s" });
-            found.push(self.beside(what, predicting, point.transactions_per_second, "1/s", &point));
+            let (reached, by_rate) = (point.transactions_per_second, |rate| Prediction::around(rate, sessions));
+            found.push(self.beside(what, predicting, by_rate, reached, "1/s", &point));
         }
         Ok(())
     }
@@ -217,7 +220,7 @@ impl Server {
             let predicting = probes.iter().filter(|probe| probe.probe == READS).find(is_it);
             let reached = (point.seconds > 0.0).then(|| pages / point.seconds);
             let what = format!("page reads at {READING} sessions");
-            found.push(self.beside(what, predicting, reached, "pages/s", &point));
+            found.push(self.beside(what, predicting, Prediction::at_most, reached, "pages/s", &point));
         }
         Ok(())
     }
@@ -282,21 +285,22 @@ impl Server {
         &self,
         what: String,
         predicting: Option<&Probe>,
+        by_rate: impl Fn(f64) -> Prediction,
         reached: Option<f64>,
         unit: &str,
         point: &Point,
     ) -> Validated {
-        let predicted = predicting.and_then(|probe| probe.iops);
-        let cpu_bound = is_cpu_bound(point);
+        let predicted = predicting.and_then(|probe| probe.iops).filter(|rate| *rate > 0.0).map(by_rate);
         Validated {
             what,
             server: format!("{} {}", self.target.flavour, self.target.version),
             sessions: point.load.connections,
-            predicted,
+            predicted: predicted.map(|predicted| predicted.high),
+            predicted_low: predicted.and_then(|predicted| predicted.low),
             reached,
             unit: unit.to_owned(),
-            cpu_bound,
-            remark: remark(predicted, reached, cpu_bound),
+            cpu_bound: is_cpu_bound(point),
+            remark: remark(predicted, reached).to_owned(),
             probes: predicting.iter().map(|probe| probe.id.clone()).collect(),
         }
     }
@@ -359,17 +363,16 @@ fn is_cpu_bound(point: &Point) -> bool {
     point.host.is_some_and(|host| host.busy > BUSY || server.is_some_and(|busy| busy > BUSY * host.cpus as f64))
 }
 
-fn remark(predicted: Option<f64>, reached: Option<f64>, cpu_bound: bool) -> String {
-    let (Some(predicted), Some(reached)) = (predicted.filter(|rate| *rate > 0.0), reached) else {
-        return "no probe predicts it: run its probes, too".to_owned();
+fn remark(predicted: Option<Prediction>, reached: Option<f64>) -> &'static str {
+    let (Some(Prediction { low, high }), Some(reached)) = (predicted, reached) else {
+        return "no probe predicts it: run its probes, too";
     };
-    let percent = 100.0 * reached / predicted;
-    let why = match (cpu_bound, reached < predicted) {
-        (true, _) => ": the CPUs were the limit, not the storage",
-        (false, true) => ", which is an upper bound",
-        (false, false) => ", which should be an upper bound",
-    };
-    format!("reached {percent:.0} % of what is predicted{why}")
+    match low {
+        _ if reached > high => "more than predicted",
+        Some(low) if reached < low => "less than predicted",
+        Some(_) => "as predicted",
+        None => "within the bound",
+    }
 }
 
 #[cfg(test)]
@@ -380,13 +383,13 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn what_limited_a_server_is_said_in_words() {
-        assert_eq!(
-            remark(Some(200.0), Some(180.0), false),
-            "reached 90 % of what is predicted, which is an upper bound"
-        );
-        assert!(remark(Some(20_000.0), Some(5_000.0), true).ends_with("the CPUs were the limit, not the storage"));
-        assert!(remark(None, Some(1.0), false).starts_with("no probe predicts it"));
+    fn a_prediction_is_a_range_or_a_bound() {
+        let of = |predicted, reached| remark(Some(predicted), Some(reached));
+        let range = [150.0, 170.0, 240.0, 250.0].map(|reached| of(Prediction::around(200.0, 8), reached));
+        assert_eq!(range, ["less than predicted", "as predicted", "as predicted", "more than predicted"]);
+        let bound = [1.0, 201.0].map(|reached| of(Prediction::at_most(200.0), reached));
+        assert_eq!(bound, ["within the bound", "more than predicted"]);
+        assert!(remark(None, Some(1.0)).starts_with("no probe predicts it"));
     }
 
     /// Bytes of the blocks that a file has.

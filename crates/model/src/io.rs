@@ -4,6 +4,7 @@
 
 use crate::caveat::Caveat;
 use crate::estimate::Estimate;
+use crate::number::three_digits;
 use crate::operation::OpKind;
 use crate::probe_metric::{self, ProbeMetric};
 use crate::scalar::{NamedScalars, Scalar};
@@ -232,6 +233,40 @@ impl SheetLine {
     }
 }
 
+/// What a server can reach by what a probe did, per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// `None` of a bound.
+    pub low: Option<f64>,
+    pub high: f64,
+}
+
+impl Prediction {
+    /// Up to so many sessions, and beyond, servers were found to commit at most so many times as often, or as seldom, as
+    /// committers that work as their sessions do: docs/storage.md has the figures. With many sessions it depends on the
+    /// scheduler how many of them are back in time for the next sync.
+    const FEW: usize = 8;
+    const OF_FEW: f64 = 1.22;
+    const OF_MANY: f64 = 1.4;
+
+    /// By committers that work as so many sessions do.
+    pub fn around(rate: f64, sessions: usize) -> Prediction {
+        let margin = if sessions <= Prediction::FEW { Prediction::OF_FEW } else { Prediction::OF_MANY };
+        Prediction { low: Some(rate / margin), high: rate * margin }
+    }
+
+    /// By operations that nothing is computed between.
+    pub fn at_most(rate: f64) -> Prediction {
+        Prediction { low: None, high: rate }
+    }
+
+    /// `3,540 to 5,270`, `at most 5,270`.
+    pub fn in_words(self) -> String {
+        let high = three_digits(self.high);
+        self.low.map_or_else(|| format!("at most {high}"), |low| format!("{} to {high}", three_digits(low)))
+    }
+}
+
 /// A prediction and what a server reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Validated {
@@ -240,7 +275,11 @@ pub struct Validated {
     /// `mariadb 10.11.19`.
     pub server: String,
     pub sessions: usize,
+    /// The most.
     pub predicted: Option<f64>,
+    /// The least; `null` where the most is all that is predicted.
+    #[serde(default)]
+    pub predicted_low: Option<f64>,
     pub reached: Option<f64>,
     pub unit: String,
     /// The server's CPU, not the storage, was the limit.
@@ -249,6 +288,12 @@ pub struct Validated {
     pub remark: String,
     /// Ids of the probes that predict it.
     pub probes: Vec<String>,
+}
+
+impl Validated {
+    pub fn prediction(&self) -> Option<Prediction> {
+        Some(Prediction { low: self.predicted_low, high: self.predicted? })
+    }
 }
 
 /// One printed figure of a document that is repeated.

@@ -5,6 +5,8 @@
 //!   begin to the block in which they end, then calls fdatasync(2); so the last block is written again and again until
 //!   it is full. With one session that is one write and one sync per commit; with eight, one sync for about three
 //!   commits.
+//! - In MySQL each session writes and syncs itself on a machine of fewer than 32 CPUs: while one group is synced, the next is
+//!   written (`engine/latched.rs`).
 //! - With a binary log and `sync_binlog = 1` a commit is made durable twice, first in the redo log (prepare), then by
 //!   write(2) at the end of the binary log and fdatasync: two syncs per commit of one session. The redo log's record of the
 //!   commit itself goes with the next group. With more sessions one group is in the redo log while the one before it is in
@@ -26,10 +28,13 @@ const WRITE_AHEAD: u64 = 8192;
 /// The largest single write, bytes.
 const LARGEST: u64 = 256 << 10;
 
-/// CPU time that a session spends between two commits, nanoseconds. A single-row insert cost MariaDB 10.11 and MySQL
-/// 9.7 with their client 90 to 180 µs, commit included. With none, committers would come back at once, as no session
-/// does.
-pub const WORK_NS: u64 = 100_000;
+/// What a session computes between two commits, in [rounds](crate::engine::committers): first in its client, whose one
+/// loop serves all sessions, then in the server. With none, committers would come back at once, as no session does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionWork {
+    pub client: u32,
+    pub server: u32,
+}
 
 /// How a server writes its redo log for a commit, according to the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +67,21 @@ impl Redo {
             (Redo::MariaDb { .. }, false) => 390,
             (Redo::MariaDb { .. }, true) => 610,
         }
+    }
+
+    /// So much that a commit of 64 committers costs as much CPU as one of 64 sessions with their client: 90 µs of MariaDB
+    /// 10.11, 160 µs of MySQL 9.7 on one machine. Rounds, and no time: a faster CPU does both sooner.
+    pub fn session_work(self) -> SessionWork {
+        match self {
+            Redo::MySql => SessionWork { client: 16_000, server: 88_000 },
+            Redo::MariaDb { .. } => SessionWork { client: 10_000, server: 46_000 },
+        }
+    }
+
+    /// Whether it writes parts of pages that it has not filled before, and does so at once only as its log was written in the
+    /// round before, and is in the page cache since.
+    fn finds_pages_cached(self) -> bool {
+        matches!(self, Redo::MariaDb { .. })
     }
 
     /// The writes that bring the bytes `from..to` of the log to the file, once all before `from` are there.
@@ -104,31 +124,39 @@ pub struct Binlog {
     pub preallocated: bool,
 }
 
-/// The end of a log: what is appended is written and synced before the call returns.
+/// What is done for a group of commits at the end of a log: its bytes are written, or synced, or both, before the call
+/// returns.
 pub trait LogTail: Send {
     /// # Errors
     /// The error of write or sync; then it is unknown what is durable.
     fn append(&mut self, bytes: u64) -> io::Result<Flushed>;
 }
 
-/// A write and the sync after it, on the clock of [`crate::clock`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A write, the sync after it, or both, on the clock of [`crate::clock`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flushed {
+    pub written: Option<FlushStep>,
+    pub synced: Option<FlushStep>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlushStep {
     pub sent_ns: u64,
-    pub written_ns: u64,
-    pub synced_ns: u64,
-    /// Bytes written, including padding and rewritten blocks.
+    pub done_ns: u64,
+    /// Bytes written, including padding and rewritten blocks; 0 of a sync.
     pub bytes: u64,
 }
 
-impl Flushed {
-    /// Writes with `write`, which returns the bytes, then syncs.
-    fn by(file: &File, write: impl FnOnce() -> io::Result<u64>) -> io::Result<Flushed> {
+impl FlushStep {
+    /// `step` returns the bytes.
+    fn of(step: impl FnOnce() -> io::Result<u64>) -> io::Result<Option<FlushStep>> {
         let sent_ns = now_ns();
-        let bytes = write()?;
-        let written_ns = now_ns();
-        file.sync_data()?;
-        Ok(Flushed { sent_ns, written_ns, synced_ns: now_ns(), bytes })
+        let bytes = step()?;
+        Ok(Some(FlushStep { sent_ns, done_ns: now_ns(), bytes }))
+    }
+
+    fn sync(file: &File) -> io::Result<Option<FlushStep>> {
+        FlushStep::of(|| file.sync_data().map(|()| 0))
     }
 }
 
@@ -153,25 +181,49 @@ impl RedoFile {
             let why = format!("a redo log of {bytes} bytes is too small; at least {WRITE_AHEAD} are needed");
             return Err(StorageError::Refused(why));
         }
+        if redo.finds_pages_cached() && !files.open.direct {
+            io::copy(&mut &files.files[0], &mut io::sink()).during("read", &files.paths[0])?;
+        }
         let buffers = buffers(&files, seed, 0);
         Ok(RedoFile { files, redo, buffers, end: 0, capacity })
+    }
+
+    fn write(&mut self, bytes: u64) -> io::Result<u64> {
+        let RedoFile { files, redo, buffers, end, capacity } = self;
+        let mut written = 0;
+        for piece in redo.writes(*end, *end + bytes) {
+            written += piece.end - piece.start;
+            write_in_ring(&files.files[0], buffers, piece, *capacity)?;
+        }
+        *end += bytes;
+        Ok(written)
     }
 }
 
 impl LogTail for RedoFile {
     fn append(&mut self, bytes: u64) -> io::Result<Flushed> {
-        let RedoFile { files, redo, buffers, end, capacity } = self;
-        let file = &files.files[0];
-        let flushed = Flushed::by(file, || {
-            let mut written = 0;
-            for piece in redo.writes(*end, *end + bytes) {
-                written += piece.end - piece.start;
-                write_in_ring(file, buffers, piece, *capacity)?;
-            }
-            Ok(written)
-        })?;
-        *end += bytes;
-        Ok(flushed)
+        let written = FlushStep::of(|| self.write(bytes))?;
+        Ok(Flushed { written, synced: FlushStep::sync(&self.files.files[0])? })
+    }
+}
+
+/// The same, written alone: [`RedoSync`] syncs it.
+#[derive(Debug)]
+pub struct RedoWrite(pub RedoFile);
+
+impl LogTail for RedoWrite {
+    fn append(&mut self, bytes: u64) -> io::Result<Flushed> {
+        Ok(Flushed { written: FlushStep::of(|| self.0.write(bytes))?, synced: None })
+    }
+}
+
+/// Syncs file 0 of a set.
+#[derive(Debug)]
+pub struct RedoSync(pub Arc<FileSet>);
+
+impl LogTail for RedoSync {
+    fn append(&mut self, _bytes: u64) -> io::Result<Flushed> {
+        Ok(Flushed { written: None, synced: FlushStep::sync(&self.0.files[0])? })
     }
 }
 
@@ -229,11 +281,9 @@ impl LogTail for BinlogFile {
             self.end = 0;
         }
         let BinlogFile { file, buffers, end, .. } = self;
-        let flushed = Flushed::by(file, || {
-            // A ring without an end: only the size of a single write splits it.
-            write_in_ring(file, buffers, *end..*end + bytes, u64::MAX)?;
-            Ok(bytes)
-        })?;
+        // A ring without an end: only the size of a single write splits it.
+        let written = FlushStep::of(|| write_in_ring(file, buffers, *end..*end + bytes, u64::MAX).map(|()| bytes))?;
+        let flushed = Flushed { written, synced: FlushStep::sync(file)? };
         self.end += bytes;
         Ok(flushed)
     }
@@ -307,19 +357,23 @@ pub(crate) mod tests {
         blocks.filter(|(_, block)| block.iter().any(|byte| *byte != 0)).map(|(number, _)| number).collect()
     }
 
+    fn written(log: &mut RedoFile, bytes: u64) -> u64 {
+        log.append(bytes).unwrap().written.unwrap().bytes
+    }
+
     #[test]
     fn a_redo_log_stays_in_its_file_and_begins_again_at_its_end() {
         let (_directory, files) = files(1, 20_000);
         let mut log = RedoFile::new(files.clone(), MARIADB, 1).unwrap();
-        assert_eq!(log.append(390).unwrap().bytes, 4096);
+        assert_eq!(written(&mut log, 390), 4096);
         assert_eq!(touched(&files), (0..8).collect::<Vec<_>>());
-        assert_eq!(log.append(390).unwrap().bytes, 4096);
+        assert_eq!(written(&mut log, 390), 4096);
         assert_eq!(touched(&files), (0..8).collect::<Vec<_>>());
-        assert_eq!(log.append(15_000).unwrap().bytes, 16_384);
+        assert_eq!(written(&mut log, 15_000), 16_384);
         // The file's last 3616 bytes are no whole unit and never used.
         assert_eq!(touched(&files), (0..32).collect::<Vec<_>>());
         let first = std::fs::read(&files.paths[0]).unwrap();
-        assert_eq!(log.append(1000).unwrap().bytes, 8192);
+        assert_eq!(written(&mut log, 1000), 8192);
         let second = std::fs::read(&files.paths[0]).unwrap();
         assert_ne!(first[..4096], second[..4096], "the block after the end is the first");
         assert_eq!(first[4096..12288], second[4096..12288]);

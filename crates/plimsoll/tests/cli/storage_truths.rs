@@ -177,14 +177,9 @@ fn commits_on_a_slow_device_are_as_predicted() {
     let commits: Vec<Value> = servers.iter().flat_map(validated).collect();
     assert_eq!(commits.len(), 3 * servers.len(), "1, 8 and 64 sessions each: {commits:?}");
     for row in commits {
-        let (predicted, reached) =
-            (row["predicted"].as_f64().expect("predicted"), row["reached"].as_f64().expect("reached"));
-        let share = reached / predicted;
-        match row["sessions"].as_u64() {
-            // A limit by control group lets a tenth of a second's I/Os through at once. How many of 64 sessions are back
-            // in time for each of these depends on the server's latches and wake-ups, which no probe has: a bound only.
-            Some(64) => assert!(share <= 1.25, "{row}"),
-            _ => assert!((0.75..=1.25).contains(&share), "{row}"),
-        }
+        let of = |name: &str| row[name].as_f64().unwrap_or_else(|| panic!("no {name}: {row}"));
+        // A tenth beyond: the probe and the server are measured one after the other, on a machine with neighbours.
+        let expected = 0.9 * of("predicted_low")..=1.1 * of("predicted");
+        assert!(expected.contains(&of("reached")), "{row}");
     }
 }

@@ -66,7 +66,7 @@ fn the_answer_says_what_it_is_good_for_and_what_is_wrong() {
     let mut evaluated = summary();
     assert_eq!(
         answer(&evaluated),
-        "Good for at most 48,210 synced commits per second from 64 sessions (6,420 from one), 43,800 page reads and 10,400 \
+        "Good for at most 67,494 synced commits per second from 64 sessions (7,832 from one), 43,800 page reads and 10,400 \
          page writes per second; but memory acknowledges them, so a power cut may lose committed data unless that \
          memory is protected."
     );
@@ -78,7 +78,7 @@ fn the_answer_says_what_it_is_good_for_and_what_is_wrong() {
         let line = evaluated.sheet.iter_mut().find(|line| line.key == "durability").expect("a verdict");
         line.value = verdict.map(Scalar::from);
         let text = answer(&evaluated);
-        assert!(text.contains(&format!("48,210 {kind} commits per second")), "{text}");
+        assert!(text.contains(&format!("67,494 {kind} commits per second")), "{text}");
         assert!(but.map_or_else(|| !text.contains(';'), |but| text.contains(but)), "{text}");
     }
     evaluated.sheet.retain(|line| line.key == "page_reads_max");

@@ -1,6 +1,6 @@
 //! The answer of a storage evaluation in one sentence.
 
-use plimsoll_model::io::{IoSummary, Probe, SheetLine};
+use plimsoll_model::io::{IoSummary, Prediction, Probe, SheetLine};
 use plimsoll_model::number::{counted, short};
 
 /// What the storage is good for, as one plain sentence.
@@ -37,7 +37,7 @@ fn commits(summary: &IoSummary) -> Option<String> {
     let of = |sessions: u32| {
         let servers = ["mysql", "mariadb"].into_iter();
         let rates = servers.filter_map(move |server| number(summary, &format!("commits_{sessions}_{server}")));
-        rates.reduce(f64::max)
+        rates.reduce(f64::max).map(|rate| Prediction::around(rate, sessions as usize).high)
     };
     let (most, rate) = [64, 8, 1].into_iter().find_map(|sessions| Some((sessions, of(sessions)?)))?;
     let kind = if verdict(summary) == Some("durable") { "durable" } else { "synced" };

@@ -124,7 +124,7 @@ fn burst(summary: &IoSummary) -> Option<Section> {
 
 fn validation(summary: &IoSummary) -> Option<Section> {
     let note = "What the probes predict beside what a private server on the same directory reached. No intervals: one run each. \
-                Where the CPU was the limit, a prediction from storage alone is an upper bound.";
+                Commits are predicted by committers that work as sessions do, page reads by the storage alone.";
     let table = Block::table("validation", tables::validation(summary)?, [note.to_owned()]);
     Section::of("validation", "Predicted and reached", vec![table])
 }

@@ -2,7 +2,7 @@
 
 use crate::interval::Measured;
 use crate::table::{Column, Table};
-use plimsoll_model::io::{DeviceFacts, IoSummary, Probe, SHORTEST_US};
+use plimsoll_model::io::{DeviceFacts, IoSummary, Prediction, Probe, SHORTEST_US};
 use plimsoll_model::metric::Statistic;
 use plimsoll_model::number::{NOTHING, short};
 use plimsoll_model::summary::Counts;
@@ -88,15 +88,14 @@ pub(crate) fn dropped(probes: &[Probe]) -> Vec<String> {
 pub(crate) fn validation(summary: &IoSummary) -> Option<Table> {
     let rows = &summary.validation;
     let number = |value: Option<f64>| value.map_or(NOTHING.to_owned(), short);
-    let ratio = |predicted: Option<f64>, reached: Option<f64>| Some(100.0 * reached? / predicted.filter(|p| *p > 0.0)?);
+    let predicted = |found: Option<Prediction>| found.map_or(NOTHING.to_owned(), Prediction::in_words);
     (!rows.is_empty()).then(|| {
         Table::new(vec![
             Column::words("what", rows.iter().map(|row| row.what.clone()).collect()),
             Column::words("server", rows.iter().map(|row| row.server.clone()).collect()),
-            Column::numbers("predicted", "", rows.iter().map(|row| number(row.predicted)).collect()),
+            Column::numbers("predicted", "", rows.iter().map(|row| predicted(row.prediction())).collect()),
             Column::numbers("reached", "", rows.iter().map(|row| number(row.reached)).collect()),
             Column::words("unit", rows.iter().map(|row| row.unit.clone()).collect()),
-            Column::numbers("share", "%", rows.iter().map(|row| number(ratio(row.predicted, row.reached))).collect()),
             Column::words(
                 "limit",
                 rows.iter().map(|row| if row.cpu_bound { "CPU" } else { "storage" }.to_owned()).collect(),

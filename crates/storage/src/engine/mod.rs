@@ -5,6 +5,7 @@
 
 pub mod committers;
 pub mod fit;
+mod latched;
 pub mod mmap;
 pub mod null;
 pub mod threads;

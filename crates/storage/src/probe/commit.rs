@@ -1,6 +1,6 @@
 //! Probes 1 to 3, commits: how many a session's log can make durable per second (`innodb_flush_log_at_trx_commit = 1`),
-//! what sessions gain by sharing a sync, and what a binary log costs on top (`sync_binlog = 1`). Upper bounds: a server has
-//! work of its own to do between two commits.
+//! what sessions gain by sharing a sync, and what a binary log costs on top (`sync_binlog = 1`). Between two commits,
+//! committers compute what a session of the server does.
 
 use crate::commit::{BUFFERED_BLOCK, Binlog, Log, Redo};
 use crate::job::{Access, Job, JobEngine};

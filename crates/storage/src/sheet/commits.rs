@@ -6,7 +6,7 @@ use super::figures::iops;
 use super::figures::{rate, time, times};
 use super::line;
 use plimsoll_model::OpKind;
-use plimsoll_model::io::{Probe, SheetLine};
+use plimsoll_model::io::{Prediction, Probe, SheetLine};
 use plimsoll_model::metric::Statistic;
 use plimsoll_model::number::{counted, three_digits, whole_percent};
 
@@ -22,14 +22,15 @@ pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     SERVERS.into_iter().flat_map(of).collect()
 }
 
-/// The redo log alone: the most that this many sessions can commit.
+/// The redo log alone: what this many sessions can commit.
 fn commits(evidence: &SheetEvidence<'_>, key: &str, name: &str, sessions: u32) -> Option<SheetLine> {
     let probe = redo(evidence, key, sessions)?;
     let (kind, shown_by) = DurabilityVerdict::of_commits(durability::verdict(evidence));
     let mut statement = format!(
-        "{name}: at most {} {kind} autocommit transactions per second with {}{}",
-        rate(probe),
+        "{name}: {} {kind} autocommit transactions per second with {}; committers that work as its sessions do reached {}{}",
+        Prediction::around(iops(probe), sessions as usize).in_words(),
         counted(f64::from(sessions), "session"),
+        rate(probe),
         waits(probe)
     );
     let mut probes = vec![probe];
@@ -38,7 +39,7 @@ fn commits(evidence: &SheetEvidence<'_>, key: &str, name: &str, sessions: u32) -
             probes.push(alone);
             statement += &sharing(iops(probe) / iops(alone), sessions);
         }
-        None => statement += "; this is an upper bound: between commits, a session does 100 µs of CPU work of its own.",
+        None => statement += ".",
     }
     probes.extend(shown_by);
     Some(line(TOPIC, format!("commits_{sessions}_{key}"), statement, iops(probe), "1/s", &probes))
