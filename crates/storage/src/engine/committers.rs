@@ -2,9 +2,9 @@
 //!
 //! A committer that arrives while a group is being flushed joins the next one, which closes when that flush ends and is
 //! flushed at once, with one of its members as the leader. So if all committers come back after each commit, they fall
-//! into two groups that take turns, and N of them make N / 2 commits per flush: as with MariaDB's `group_commit_lock`,
-//! and MySQL's log flusher, which begins with what was written while it flushed. How many are back in time depends on
-//! what they compute in between ([`SessionWork`]), on CPUs that they share, and not on the storage alone.
+//! into two groups that take turns, and N of them make N / 2 commits per flush: as with MariaDB's `group_commit_lock`, and
+//! with the binary log of both servers. MySQL's redo log is a [`LatchedLog`]. How many are back in time depends on what they
+//! compute in between ([`SessionWork`]), on CPUs that they share, and not on the storage alone.
 
 use super::latched::LatchedLog;
 use super::{CompletedOp, Engine};
