@@ -11,7 +11,10 @@ use plimsoll_model::samples::{CpuShares, DeviceSample, HostSample, Interval, Pha
 use plimsoll_model::summary::{LatencyMs, Point, ReadWriteOther};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::Plan;
+use plimsoll_plan::broker::BrokerAddress;
 use plimsoll_plan::lab::{Printed, TrialPlan, file};
+use plimsoll_plan::listen::ListenAddress;
+use plimsoll_plan::plan::FleetPlan;
 use plimsoll_record::{LoadParameters, Parameters};
 use plimsoll_record::{Manifest, Recording, TrialFacts, TrialWriter, read};
 use plimsoll_render::{Format, render};
@@ -175,6 +178,23 @@ fn two_hundred_trials_make_a_page_below_five_megabytes() {
     let page = render(&document, Format::Html).unwrap();
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
     assert!(page.contains("v10, 64\u{a0}connections"), "every load point is told");
+}
+
+#[test]
+fn a_fleet_is_in_the_picture_where_one_made_the_load() {
+    let boxes = |fleet: Option<FleetPlan>| {
+        let home = tempfile::tempdir().unwrap();
+        let plan = LabPlan { fleet, ..plan(1, 20) };
+        let diagram = report(&recording(home.path(), &plan, (1, 0), 20)).environment.diagram;
+        (diagram.client[1].clone(), diagram.same_machine)
+    };
+    let broker = BrokerAddress::parse("nats://127.0.0.1:4222").unwrap();
+    let fleet = FleetPlan { broker, agents: Some(4), tolerate_lost: 0, listen: None };
+    assert_eq!(boxes(None), ("1 loop thread".to_owned(), true));
+    assert_eq!(boxes(Some(fleet.clone())), ("4 load agents of 1 loop thread".to_owned(), true));
+    let listen = Some(ListenAddress::parse("192.0.2.1:3307").unwrap());
+    let elsewhere = FleetPlan { agents: None, listen, ..fleet };
+    assert_eq!(boxes(Some(elsewhere)), ("load agents of 1 loop thread".to_owned(), false));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The boxes of the environment's diagram.
 
 use super::{Stored, last_part, network, on, variants};
+use plimsoll_model::number::counted;
+use plimsoll_plan::plan::FleetPlan;
 use plimsoll_plan::{LabPlan, Target};
 use plimsoll_record::read::RecordingView;
 use plimsoll_report::subject::Diagram;
@@ -25,7 +27,18 @@ pub fn diagram(
         server: server(view, lab, servers, target.as_deref()),
         storage,
         storage_is_local: places.iter().all(is_local),
-        same_machine: target.is_none() || is_sampled,
+        same_machine: match fleet(view, lab) {
+            // Agents reach a private server that does not listen from its own machine; where others are is not known.
+            Some(fleet) => target.is_none() && fleet.listen.is_none(),
+            None => target.is_none() || is_sampled,
+        },
+    }
+}
+
+fn fleet<'a>(view: &'a RecordingView, lab: Option<&'a LabPlan>) -> Option<&'a FleetPlan> {
+    match lab {
+        Some(plan) => plan.fleet.as_ref(),
+        None => view.manifest.plan.run()?.fleet.as_ref(),
     }
 }
 
@@ -44,9 +57,14 @@ fn client(view: &RecordingView, lab: Option<&LabPlan>) -> Vec<String> {
         Some(variant) => variant.load.loops,
         None => view.manifest.plan.run().map_or(1, |plan| plan.loops),
     };
-    let plural = if loops == 1 { "" } else { "s" };
+    let loops = counted(loops as f64, "loop thread");
+    let loops = match fleet(view, lab) {
+        Some(FleetPlan { agents: Some(agents), .. }) => format!("{} of {loops}", counted(*agents as f64, "load agent")),
+        Some(_) => format!("load agents of {loops}"),
+        None => loops,
+    };
     let cpus = lab.and_then(|plan| plan.variants.first()?.client_cpus.as_ref());
-    let mut lines = vec![format!("Plimsoll {}", view.manifest.tool_version), format!("{loops} loop thread{plural}")];
+    let mut lines = vec![format!("Plimsoll {}", view.manifest.tool_version), loops];
     lines.extend(cpus.map(|cpus| format!("CPUs {}", variants::listed(cpus))));
     lines
 }
