@@ -160,6 +160,23 @@ impl FlushStep {
     }
 }
 
+/// Why a log can no longer be trusted, if it cannot. Servers abort in this case.
+#[derive(Debug, Default)]
+pub struct LogFailure(Option<(io::ErrorKind, String)>);
+
+impl LogFailure {
+    /// The first error of a log is the one that counts.
+    pub fn note(&mut self, error: &io::Error) {
+        self.0.get_or_insert_with(|| (error.kind(), error.to_string()));
+    }
+
+    /// # Errors
+    /// The failure, to everyone who asks.
+    pub fn check(&self) -> io::Result<()> {
+        self.0.as_ref().map_or(Ok(()), |(kind, text)| Err(io::Error::new(*kind, text.clone())))
+    }
+}
+
 /// File 0 of a set as a redo log: a ring.
 #[derive(Debug)]
 pub struct RedoFile {

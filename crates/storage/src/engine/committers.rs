@@ -6,10 +6,10 @@
 //! with the binary log of both servers. MySQL's redo log is a [`LatchedLog`]. How many are back in time depends on what they
 //! compute in between ([`SessionWork`]), on CPUs that they share, and not on the storage alone.
 
-use super::latched::LatchedLog;
+use super::latched::{LatchedLog, lock};
 use super::{CompletedOp, Engine};
 use crate::clock::now_ns;
-use crate::commit::{BinlogFile, FlushStep, Flushed, Log, LogTail, Redo, RedoFile, SessionWork};
+use crate::commit::{BinlogFile, FlushStep, Flushed, Log, LogFailure, LogTail, Redo, RedoFile, SessionWork};
 use crate::error::StorageError;
 use crate::files::FileSet;
 use crate::op::Op;
@@ -163,8 +163,7 @@ struct State {
     joined_bytes: u64,
     /// A leader is writing or syncing.
     flushing: bool,
-    /// Why the log can no longer be trusted. Servers abort in this case.
-    failed: Option<(io::ErrorKind, String)>,
+    failed: LogFailure,
 }
 
 impl State {
@@ -192,9 +191,7 @@ impl<T: LogTail> GroupCommit<T> {
             if group <= state.flushed {
                 return Ok(None);
             }
-            if let Some((kind, text)) = &state.failed {
-                return Err(io::Error::new(*kind, text.clone()));
-            }
+            state.failed.check()?;
             if !state.flushing && group == state.flushed + 1 {
                 return self.lead(state, group).map(Some);
             }
@@ -220,7 +217,7 @@ impl<T: LogTail> GroupCommit<T> {
         state.flushing = false;
         match error {
             None => state.flushed = group,
-            Some(error) => state.failed = Some((error.kind(), error.to_string())),
+            Some(error) => state.failed.note(error),
         }
         let next_waits = state.joined_bytes > 0;
         if next_waits {
@@ -238,11 +235,6 @@ impl<T: LogTail> GroupCommit<T> {
     fn turn(&self, group: u64) -> &Condvar {
         &self.turn[(group % 2) as usize]
     }
-}
-
-/// A thread that panicked left nothing incomplete that others would see.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

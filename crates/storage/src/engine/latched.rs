@@ -5,7 +5,7 @@
 //! too early for it, and begins one if there is none. A session asks for the log once more after a sync that was too
 //! early, behind others that write, so that a sync serves far fewer than half of the sessions.
 
-use crate::commit::{Flushed, LogTail, RedoFile, RedoSync, RedoWrite};
+use crate::commit::{Flushed, LogFailure, LogTail, RedoFile, RedoSync, RedoWrite};
 use crate::files::FileSet;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,8 +29,7 @@ struct Syncing {
     is_under_way: bool,
     /// How many have ended.
     ended: u64,
-    /// Why the log can no longer be trusted. Servers abort in this case.
-    failed: Option<(io::ErrorKind, String)>,
+    failed: LogFailure,
 }
 
 impl LatchedLog {
@@ -56,9 +55,7 @@ impl<W: LogTail, S: LogTail> LatchedLog<W, S> {
             let mut write = lock(&self.write);
             self.write_up_to(own, &mut *write)?.into_iter().for_each(&mut *led);
             let mut syncing = lock(&self.syncing);
-            if let Some((kind, text)) = &syncing.failed {
-                return Err(io::Error::new(*kind, text.clone()));
-            }
+            syncing.failed.check()?;
             if !syncing.is_under_way {
                 syncing.is_under_way = true;
                 drop((syncing, write));
@@ -80,7 +77,7 @@ impl<W: LogTail, S: LogTail> LatchedLog<W, S> {
             return Ok(None);
         }
         let all = self.reserved.load(Ordering::Acquire);
-        let flushed = write.append(all - from).inspect_err(|error| lock(&self.syncing).fail(error))?;
+        let flushed = write.append(all - from).inspect_err(|error| lock(&self.syncing).failed.note(error))?;
         self.written.store(all, Ordering::Release);
         Ok(Some(flushed))
     }
@@ -92,7 +89,7 @@ impl<W: LogTail, S: LogTail> LatchedLog<W, S> {
         let mut syncing = lock(&self.syncing);
         match &result {
             Ok(_) => self.durable.store(all, Ordering::Release),
-            Err(error) => syncing.fail(error),
+            Err(error) => syncing.failed.note(error),
         }
         (syncing.is_under_way, syncing.ended) = (false, syncing.ended + 1);
         drop(syncing);
@@ -101,14 +98,8 @@ impl<W: LogTail, S: LogTail> LatchedLog<W, S> {
     }
 }
 
-impl Syncing {
-    fn fail(&mut self, error: &io::Error) {
-        self.failed.get_or_insert_with(|| (error.kind(), error.to_string()));
-    }
-}
-
 /// A thread that panicked left nothing incomplete that others would see.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
