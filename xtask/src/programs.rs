@@ -3,6 +3,7 @@
 //! `cargo test` runs one program after the other, and the CPUs wait whenever that one does: for a server, for a lock, for
 //! its last test. Arguments go on to every program: `cargo xtask test --include-ignored lanes::`.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, BufRead, BufReader, PipeReader};
 use std::path::{Path, PathBuf};
@@ -16,10 +17,10 @@ use serde::Deserialize;
 
 use crate::metadata::{self, Workspace};
 
-/// So many programs run at once, each with so many threads unless `RUST_TEST_THREADS` says otherwise. Most tests wait;
-/// how many servers run, and that one test measures at a time, is seen to by the tests themselves.
-const PROGRAMS: usize = 3;
-const THREADS: usize = 6;
+/// The threads of each program of those that run at once, unless `RUST_TEST_THREADS` says otherwise. The first is the
+/// longest, which the rest is not to wait for. Most tests wait; how many servers run, and that one test measures at a
+/// time, is seen to by the tests themselves.
+const THREADS: [usize; 3] = [10, 4, 4];
 
 /// How long each program took when all tests ran the last time, so that the longest is started first.
 const SECONDS: &str = "test-seconds.json";
@@ -71,7 +72,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> anyhow::Result<bool> 
     let mut seconds = read_seconds(&remembered);
     let programs = longest_first(build(&workspace.root)?, &seconds);
     let threads = threads(env::var("RUST_TEST_THREADS").ok().as_deref())?;
-    let ended = run_all(programs, threads, arguments)?;
+    let ended = run_all(programs, &threads, arguments)?;
     if arguments.is_empty() {
         seconds.extend(ended.iter().map(|ended| (ended.name.clone(), ended.seconds)));
         fs::write(&remembered, serde_json::to_string_pretty(&seconds)?)
@@ -80,23 +81,24 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> anyhow::Result<bool> 
     Ok(summarise(&ended))
 }
 
-/// How many threads each program has.
-fn threads(asked: Option<&str>) -> anyhow::Result<usize> {
-    let Some(asked) = asked else { return Ok(THREADS) };
+/// How many threads each program has of those that run at once. With one thread one test runs at a time, so that no other
+/// program runs either.
+fn threads(asked: Option<&str>) -> anyhow::Result<Vec<usize>> {
+    let Some(asked) = asked else { return Ok(THREADS.to_vec()) };
     let threads = asked.parse::<usize>().ok().filter(|threads| *threads > 0);
-    threads.with_context(|| format!("RUST_TEST_THREADS={asked}: a number is accepted, 1 or more"))
+    let threads = threads.with_context(|| format!("RUST_TEST_THREADS={asked}: a number is accepted, 1 or more"))?;
+    Ok(vec![threads; THREADS.len().min(threads)])
 }
 
-/// With one thread one test runs at a time, so that no other program runs either.
-fn run_all(programs: VecDeque<Program>, threads: usize, arguments: &[String]) -> anyhow::Result<Vec<Ended>> {
+fn run_all(programs: VecDeque<Program>, threads: &[usize], arguments: &[String]) -> anyhow::Result<Vec<Ended>> {
     let count = programs.len();
     let programs = Mutex::new(programs);
     let next = || programs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let (sender, ended) = mpsc::channel();
     thread::scope(|scope| {
-        for sender in iter::repeat_n(sender, PROGRAMS.min(threads)) {
+        for (threads, sender) in threads.iter().zip(iter::repeat_n(sender, threads.len())) {
             scope.spawn(move || {
-                iter::from_fn(next).try_for_each(|program| sender.send(program.run(threads, arguments, PATIENCE)))
+                iter::from_fn(next).try_for_each(|program| sender.send(program.run(*threads, arguments, PATIENCE)))
             });
         }
     });
@@ -110,10 +112,13 @@ fn read_seconds(path: &Path) -> Seconds {
     fs::read(path).ok().and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default()
 }
 
-/// What nobody has timed yet comes first.
+/// What nobody has timed yet comes first, the largest before all: what links much takes long.
 fn longest_first(mut programs: Vec<Program>, seconds: &Seconds) -> VecDeque<Program> {
-    let length = |program: &Program| seconds.get(&program.name).copied().unwrap_or(f64::INFINITY);
-    programs.sort_by(|a, b| length(b).total_cmp(&length(a)));
+    programs.sort_by_cached_key(|program| {
+        let milliseconds = seconds.get(&program.name).map_or(u64::MAX, |seconds| (seconds * 1e3) as u64);
+        let bytes = fs::metadata(&program.executable).map_or(0, |file| file.len());
+        Reverse((milliseconds, bytes))
+    });
     programs.into()
 }
 
@@ -301,12 +306,13 @@ mod tests {
         assert!(programs(b"{\"reason\":\"build-finished\"}\n").is_err());
         let named = |name: &str| Program { name: name.into(), executable: "/bin/true".into(), directory: "/".into() };
         let three = VecDeque::from(["a", "b", "c"].map(named));
-        assert_eq!(run_all(three, 1, &[]).unwrap().len(), 3);
+        assert_eq!(run_all(three, &[1], &[]).unwrap().len(), 3);
     }
 
     #[test]
     fn each_program_has_a_thread_at_least() {
-        assert_eq!((threads(None).unwrap(), threads(Some("2")).unwrap()), (THREADS, 2));
+        assert_eq!((threads(None).unwrap(), threads(Some("2")).unwrap()), (THREADS.to_vec(), vec![2, 2]));
+        assert_eq!((threads(Some("1")).unwrap(), threads(Some("8")).unwrap()), (vec![1], vec![8; 3]));
         for wrong in ["0", "", "many"] {
             let error = threads(Some(wrong)).unwrap_err().to_string();
             assert!(error.starts_with(&format!("RUST_TEST_THREADS={wrong}: ")), "{error}");
@@ -314,11 +320,17 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_starts_first_and_what_is_not_known_before_it() {
-        let named = |name: &str| Program { name: name.into(), executable: "/x".into(), directory: "/".into() };
+    fn the_longest_starts_first_and_what_is_not_known_before_it_by_size() {
+        let of = |(name, executable): (&str, &str)| Program {
+            name: name.into(),
+            executable: executable.into(),
+            directory: "/".into(),
+        };
         let seconds = Seconds::from([("short".into(), 1.0), ("long".into(), 20.0)]);
-        let order = longest_first(["short", "new", "long"].map(named).to_vec(), &seconds);
-        assert_eq!(order.iter().map(|program| program.name.as_str()).collect::<Vec<_>>(), ["new", "long", "short"]);
+        let programs = [("short", "/x"), ("new", "/x"), ("large", "/bin/sh"), ("long", "/x")].map(of);
+        let order = longest_first(programs.to_vec(), &seconds);
+        let names: Vec<_> = order.iter().map(|program| program.name.as_str()).collect();
+        assert_eq!(names, ["large", "new", "long", "short"]);
     }
 
     /// A shell stands for a test program.

@@ -106,6 +106,7 @@ fn no_round_begins_after_its_time() {
 }
 
 #[test]
+#[ignore = "counts wrong verdicts: `make test-all`"]
 fn a_gate_ends_rounds_when_it_is_known_and_rarely_says_what_is_wrong() {
     let limit = 0.1;
     let gated = |seed, share| {

@@ -398,7 +398,7 @@ fn a_recording_calls_for_what_was_measured(lab: &Lab) {
     assert!(findings(&idle).iter().all(of_machine), "{idle:#}");
     let plan = "config = { tmp_table_size = \"16K\", max_heap_table_size = \"16K\" }\n\
                 [workload]\nkind = \"oltp_read_only\"\ntables = 1\ntable_size = 1000\nrange_size = 500\n\
-                [load]\nconnections = [4]\n[trials]\nwarmup = \"500ms\"\nmeasure = \"6s\"\nrounds = 1\n";
+                [load]\nconnections = [4]\nrate = 100\n[trials]\nwarmup = \"500ms\"\nmeasure = \"6s\"\nrounds = 1\n";
     lab.does(&format!("lab {} --json", lab.plan("spill", plan).display()));
     let advice = lab.does("advise spill --json").json();
     if findings(&advice).iter().any(|finding| finding["rule"] == "mem.too-much") {
@@ -464,7 +464,7 @@ fn a_server_of_others_is_watched(lab: &Lab) {
         command.args(["advise", "--target", &url, "--json"]).args(words.split(' '));
         command
     };
-    let running = lab.begins("run oltp_read_write --tables 1 --table-size 1000 --connections 4 --time 10m");
+    let running = lab.begins("run oltp_read_write --tables 1 --table-size 1000 --connections 4 --rate 100 --time 10m");
     let variables =
         "SHOW GLOBAL VARIABLES WHERE Variable_name NOT LIKE '%timestamp%' AND Variable_name NOT LIKE '%gtid%'";
     lab.sql(&["SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON"]);

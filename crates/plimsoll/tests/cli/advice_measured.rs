@@ -30,39 +30,19 @@ fn finding<'a>(advice: &'a Value, rule: &str) -> &'a Value {
     findings.find(|finding| finding["rule"] == rule).unwrap_or_else(|| panic!("no {rule}: {advice:#}"))
 }
 
-/// What would be tried is a plan that the lab takes.
-fn advice_becomes_a_plan(lab: &Lab) {
-    let (file, plan) = (few_tables(lab), lab.home().join("advice.toml"));
-    let words = format!("advise {TABLES} --config-file {} --plan {} --json", file.display(), plan.display());
-    let advice = lab.does(&words).json();
+/// What would be tried is a plan that the lab takes; what was told of the application is held against what is.
+fn advice_becomes_a_plan_and_needs_are_held_against_a_look(lab: &Lab) {
+    let (file, plan, needs) = (few_tables(lab), lab.home().join("advice.toml"), lab.home().join("needs.toml"));
+    fs::write(&needs, "[needs]\nlatency = \"p99 < 1us\"\nreplication = true\nrecovery = \"1s\"\n")
+        .expect("it can be written");
+    let files = format!("--config-file {} --needs {} --plan {}", file.display(), needs.display(), plan.display());
+    let advice = lab.does(&format!("advise {TABLES} {files} --json")).json();
     let found = finding(&advice, "tc.overflow");
     assert!(found["measured"].is_null() && found["line"].is_string(), "{found:#}");
     let text = fs::read_to_string(&plan).expect("it is written");
     assert!(text.contains("[[rung]]\n# tc.overflow: ") && text.contains("name = \"table-open-cache\""), "{text}");
     let planned = lab.does(&format!("lab {} --dry-run", plan.display())).out;
     assert!(planned.contains("table-open-cache"), "{planned}");
-}
-
-#[test]
-fn advice_becomes_a_plan_on_mariadb() {
-    let Some(lab) = Lab::mariadb() else { return };
-    advice_becomes_a_plan(&lab);
-}
-
-#[test]
-#[ignore = "as on MariaDB; make test-all"]
-fn advice_becomes_a_plan_on_mysql() {
-    let Some(lab) = Lab::mysql() else { return };
-    advice_becomes_a_plan(&lab);
-}
-
-/// What was told of the application is held against what is.
-fn needs_are_held_against_a_look(lab: &Lab) {
-    let (file, needs) = (few_tables(lab), lab.home().join("needs.toml"));
-    fs::write(&needs, "[needs]\nlatency = \"p99 < 1us\"\nreplication = true\nrecovery = \"1s\"\n")
-        .expect("it can be written");
-    let words = format!("advise {TABLES} --config-file {} --needs {} --json", file.display(), needs.display());
-    let advice = lab.does(&words).json();
     assert!(
         finding(&advice, "needs.latency")["found"]
             .as_str()
@@ -73,16 +53,16 @@ fn needs_are_held_against_a_look(lab: &Lab) {
 }
 
 #[test]
-fn needs_are_held_against_a_look_on_mariadb() {
+fn advice_becomes_a_plan_and_needs_are_held_against_a_look_on_mariadb() {
     let Some(lab) = Lab::mariadb() else { return };
-    needs_are_held_against_a_look(&lab);
+    advice_becomes_a_plan_and_needs_are_held_against_a_look(&lab);
 }
 
 #[test]
 #[ignore = "as on MariaDB; make test-all"]
-fn needs_are_held_against_a_look_on_mysql() {
+fn advice_becomes_a_plan_and_needs_are_held_against_a_look_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
-    needs_are_held_against_a_look(&lab);
+    advice_becomes_a_plan_and_needs_are_held_against_a_look(&lab);
 }
 
 /// Whatever it brings on this machine, it is measured, and the option file has it only if it was kept.

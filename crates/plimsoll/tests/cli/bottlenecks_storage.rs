@@ -128,6 +128,7 @@ fn deadlocks_are_named(lab: &Lab) {
 }
 
 #[test]
+#[ignore = "a planted fault; make test-all"]
 fn a_hot_row_is_named_on_mariadb() {
     let Some(lab) = Lab::mariadb_alone() else { return };
     // So short a run is advised by no rule.

@@ -102,7 +102,7 @@ fn a_plan_is_written_and_says_what_it_would_do() {
 #[test]
 fn a_kill_loses_nothing_that_was_flushed() {
     let Some(lab) = Lab::mariadb() else { return };
-    let line = "crash --faults kill --trials 2 --connections 4 --rows 5000 --load 2s --time 1s --json";
+    let line = "crash --faults kill --trials 2 --connections 4 --rows 5000 --load 1s --time 1s --json";
     let summary = lab.begins(line).end_within(LONGEST).exits(0).json();
     assert_eq!(losses(&summary, "kill"), (0, 2), "{summary}");
     assert!(cell(&summary, "kill")["acknowledged"].as_u64().expect("commits") > 10, "{summary}");
@@ -112,6 +112,7 @@ fn a_kill_loses_nothing_that_was_flushed() {
 }
 
 #[test]
+#[ignore = "four kills; make test-all"]
 fn data_are_kept_as_a_fault_left_them_where_something_was_lost() {
     let Some(lab) = Lab::mariadb() else { return };
     let line = "crash --faults kill --trials 2 --connections 4 --rows 5000 --load 2s --time 1s --keep --json";

@@ -319,8 +319,8 @@ fn what_is_printed_is_what_sysbench_prints() {
 
 /// Those that take seconds; `make test-all` has more of them.
 const SLOW_LINES: [&str; 2] = [
-    "queries.lua --mysql-dry-run --time=5 --report-interval=1 run",
-    "queries.lua --mysql-dry-run --time=5 --report-checkpoints=1 run",
+    "queries.lua --mysql-dry-run --time=3 --report-interval=1 run",
+    "queries.lua --mysql-dry-run --time=3 --report-checkpoints=1 run",
 ];
 
 const MORE_SLOW_LINES: [&str; 12] = [

@@ -144,7 +144,7 @@ fn a_grid_is_recorded_whole_on_mysql() {
 }
 
 /// Three trials of 7 s on data that are loaded once: who acts after the first second has six to do it in.
-const ROUNDS: &str = "[load]\nconnections = [1]\n[trials]\nrestore = \"none\"\nrounds = 3\nwarmup = \"0s\"\n\
+const ROUNDS: &str = "[load]\nconnections = [1]\nrate = 100\n[trials]\nrestore = \"none\"\nrounds = 3\nwarmup = \"0s\"\n\
                       measure = \"7s\"\n";
 
 #[test]

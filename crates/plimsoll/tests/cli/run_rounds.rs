@@ -75,7 +75,7 @@ fn a_round_that_is_cut_short_is_left_out() {
     let Some(lab) = Lab::mariadb() else { return };
     lab.up("");
     lab.does(DATA);
-    let line = "run oltp_point_select --rounds 3 --time 6s --name cut";
+    let line = "run oltp_point_select --rate 200 --rounds 3 --time 6s --name cut";
     let in_the_second = |lab: &Lab| trials(lab).len() == 2;
     let mut running = lab.begins(line);
     running.wait_for("the second round", || !lab.recordings().is_empty() && in_the_second(&lab));

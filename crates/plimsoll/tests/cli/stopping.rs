@@ -128,6 +128,7 @@ fn a_large_difference_is_flipped(lab: &Lab) {
 }
 
 #[test]
+#[ignore = "blocks of seconds; make test-all"]
 fn a_large_difference_is_flipped_on_mariadb() {
     let Some(lab) = Lab::mariadb() else { return };
     a_large_difference_is_flipped(&lab);
