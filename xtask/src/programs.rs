@@ -90,15 +90,18 @@ fn threads(asked: Option<&str>) -> anyhow::Result<Vec<usize>> {
     Ok(vec![threads; THREADS.len().min(threads)])
 }
 
-fn run_all(programs: VecDeque<Program>, threads: &[usize], arguments: &[String]) -> anyhow::Result<Vec<Ended>> {
+fn run_all(mut programs: VecDeque<Program>, threads: &[usize], arguments: &[String]) -> anyhow::Result<Vec<Ended>> {
     let count = programs.len();
+    // Whichever of them starts first, the longest has the most threads.
+    let begun: Vec<_> = threads.iter().map(|threads| (*threads, programs.pop_front())).collect();
     let programs = Mutex::new(programs);
     let next = || programs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let (sender, ended) = mpsc::channel();
     thread::scope(|scope| {
-        for (threads, sender) in threads.iter().zip(iter::repeat_n(sender, threads.len())) {
+        for ((threads, first), sender) in begun.into_iter().zip(iter::repeat_n(sender, threads.len())) {
             scope.spawn(move || {
-                iter::from_fn(next).try_for_each(|program| sender.send(program.run(*threads, arguments, PATIENCE)))
+                let mut all = first.into_iter().chain(iter::from_fn(next));
+                all.try_for_each(|program| sender.send(program.run(threads, arguments, PATIENCE)))
             });
         }
     });

@@ -17,11 +17,11 @@ const NO_LIMITS: [&str; 2] = ["--events=0", "--rate=0"];
 const PASSWORD: &str = "--mysql-password";
 /// Parts of a target.
 const SERVER: [&str; 6] = ["--mysql-host", "--mysql-port", "--mysql-socket", "--mysql-user", "--mysql-db", PASSWORD];
-/// What needs no option here, and why.
-const NEEDLESS: [(&str, &str); 3] = [
-    ("--db-driver", "every workload speaks to MySQL and MariaDB"),
-    ("--percentile", "p50, p90, p95, p99 and p999 are always measured"),
-    ("--histogram", "the recording has every latency"),
+/// What needs no option here, whether a value follows it, and why it is not needed.
+const NEEDLESS: [(&str, bool, &str); 3] = [
+    ("--db-driver", true, "every workload speaks to MySQL and MariaDB"),
+    ("--percentile", true, "p50, p90, p95, p99 and p999 are always measured"),
+    ("--histogram", false, "the recording has every latency"),
 ];
 
 /// What somebody typed who knows sysbench.
@@ -56,8 +56,11 @@ impl Typed {
             self.is_sysbench = true;
             let value = value.or_else(|| rest.next().cloned()).unwrap_or_default();
             self.server.push((part, value));
-        } else if let Some((needless, why)) = NEEDLESS.iter().find(|(needless, _)| *needless == name) {
+        } else if let Some((needless, has_value, why)) = NEEDLESS.iter().find(|(needless, ..)| *needless == name) {
             self.is_sysbench = true;
+            if *has_value && value.is_none() {
+                rest.next();
+            }
             self.remarks.push(format!("{needless} is not needed: {why}"));
         } else {
             self.words.push(word.to_owned());
@@ -130,22 +133,34 @@ impl Typed {
     }
 }
 
-/// The command line for `plimsoll sysbench`: with the command last, and without a password.
+/// The command line for `plimsoll sysbench`: with the command last, values behind `=`, and without a password.
 fn as_sysbench(typed: &[String]) -> Vec<String> {
     let mut line = vec!["plimsoll".to_owned(), "sysbench".to_owned()];
     let mut command = None;
-    let mut rest = typed.iter();
+    let mut rest = typed.iter().peekable();
     while let Some(word) = rest.next() {
         if word == PASSWORD {
             rest.next();
-        } else if COMMANDS.iter().any(|(theirs, _)| theirs == word) {
+        } else if is_command(word) {
             command = Some(word.clone());
+        } else if word.starts_with("--") && !word.contains('=') {
+            let value = rest.next_if(|next| is_value(next)).map(|value| format!("={value}"));
+            line.push(format!("{word}{}", value.unwrap_or_default()));
         } else if !word.starts_with("--mysql-password=") {
             line.push(word.clone());
         }
     }
     line.extend(command);
     line
+}
+
+fn is_command(word: &str) -> bool {
+    COMMANDS.iter().any(|(theirs, _)| *theirs == word)
+}
+
+/// Whether what follows an option is its value: neither another one, nor what is to be run, nor a command.
+fn is_value(word: &str) -> bool {
+    !word.starts_with("--") && !is_command(word) && !word.ends_with(".lua") && parameters_of(word).is_err()
 }
 
 #[cfg(test)]
@@ -183,6 +198,18 @@ mod tests {
             (
                 "oltp_read_only --mysql-user=me@corp --mysql-host=::1 run",
                 "plimsoll run oltp_read_only --target 'mysql://me@corp@[::1]:3306/sbtest'",
+            ),
+            (
+                "oltp_read_write --histogram --db-ps-mode disable --mysql-password p --threads 4 run",
+                "plimsoll sysbench oltp_read_write --histogram --db-ps-mode=disable --threads=4 run",
+            ),
+            (
+                "--forced-shutdown ./my.lua --mysql-db x --time 9 run",
+                "plimsoll sysbench --forced-shutdown ./my.lua --mysql-db=x --time=9 run",
+            ),
+            (
+                "run oltp_read_write --threads 16 --mysql-user root --percentile 99 --db-driver mysql --histogram --time 5s",
+                "plimsoll run oltp_read_write --connections 16 --time 5s --target mysql://root@localhost:3306/sbtest",
             ),
             ("cleanup oltp_read_write", "plimsoll drop oltp_read_write"),
             ("run oltp_read_only --percentile=99", "plimsoll run oltp_read_only"),

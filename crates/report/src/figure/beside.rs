@@ -12,6 +12,9 @@ use crate::table::{Column, Table};
 use plimsoll_model::number::{NOTHING, counted, fine_decimals, number, short, tick};
 use plimsoll_model::published::{Printed, PublishedKind};
 
+/// So common that its row names it beside the numbers, where there is room, so that no name is cut.
+const RATE: &str = "transactions_per_second";
+
 /// With more pairs than this, only the table has them.
 const MOST_ROWS: usize = 60;
 
@@ -43,12 +46,16 @@ fn pair(of: &Published) -> Option<Pair<'_>> {
 
 /// What was printed, in a few words: `fc, pool 6 GB, 32 connections: new orders`.
 pub fn name(of: &Printed) -> String {
+    let (place, metric) = (measured_on(of), of.metric.replace('_', " "));
+    if place.is_empty() { metric } else { format!("{place}: {metric}") }
+}
+
+/// What it was measured on: `fc, pool 6 GB, 32 connections`.
+fn measured_on(of: &Printed) -> String {
     let cpus = of.cpus.map(|cpus| counted(cpus as f64, "CPU"));
     let connections = of.connections.map(|connections| counted(connections as f64, "connection"));
     let names = [of.variant.clone(), of.rung.clone(), of.workload.clone(), of.probe.clone(), connections, cpus];
-    let names: Vec<String> = names.into_iter().flatten().collect();
-    let metric = of.metric.replace('_', " ");
-    if names.is_empty() { metric } else { format!("{}: {metric}", names.join(", ")) }
+    names.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn table(pairs: &[Pair<'_>]) -> Table {
@@ -85,7 +92,11 @@ pub fn note(of: &Printed) -> String {
 }
 
 fn drawing(pairs: &[Pair<'_>], width: f64) -> String {
-    let names: Vec<String> = pairs.iter().map(|pair| name(&pair.of.printed)).collect();
+    let row_name = |of: &Printed| match measured_on(of) {
+        place if width > NARROW && of.metric == RATE && !place.is_empty() => place,
+        _ => name(of),
+    };
+    let names: Vec<String> = pairs.iter().map(|pair| row_name(&pair.of.printed)).collect();
     let mut svg = Svg::new(width, 0.0, "What was measured here against what was published");
     svg.panel_title((6.0, 14.0), "Measured ÷ published", "ratio, logarithmic");
     let entries = [
@@ -121,7 +132,10 @@ fn marks(svg: &mut Svg, rows: &Rows, row: f64, x: &Scale, pair: &Pair<'_>, with_
     let measured = ratio * pair.printed;
     svg.line((x.at(1.0), y), (x.at(ratio), y), "line thin s1");
     rows.whisker(svg, row, x, &pair.ratio);
-    let unit = unit(&pair.of.printed);
+    let unit = match pair.of.printed.metric.as_str() {
+        RATE => "transactions/s".to_owned(),
+        _ => unit(&pair.of.printed),
+    };
     let hint = |what: &str, value: String| format!("{what}: {value} {unit}");
     svg.marker((x.at(1.0), y), 4.0, 2, "printed", &hint("published", tick(pair.printed)));
     svg.dot((x.at(ratio), y), 4.0, "dot s1", &hint("measured", brief(measured)));
