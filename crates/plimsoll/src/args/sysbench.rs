@@ -8,6 +8,7 @@ use clap::{CommandFactory, Parser};
 use plimsoll_model::text::shell_word;
 use plimsoll_plan::{Target, Url};
 use plimsoll_workloads::chosen::parameters_of;
+use std::iter::Peekable;
 use std::path::PathBuf;
 
 /// sysbench's commands, and ours.
@@ -17,11 +18,11 @@ const NO_LIMITS: [&str; 2] = ["--events=0", "--rate=0"];
 const PASSWORD: &str = "--mysql-password";
 /// Parts of a target.
 const SERVER: [&str; 6] = ["--mysql-host", "--mysql-port", "--mysql-socket", "--mysql-user", "--mysql-db", PASSWORD];
-/// What needs no option here, whether a value follows it, and why it is not needed.
-const NEEDLESS: [(&str, bool, &str); 3] = [
-    ("--db-driver", true, "every workload speaks to MySQL and MariaDB"),
-    ("--percentile", true, "p50, p90, p95, p99 and p999 are always measured"),
-    ("--histogram", false, "the recording has every latency"),
+/// What needs no option here, and why.
+const NEEDLESS: [(&str, &str); 3] = [
+    ("--db-driver", "every workload speaks to MySQL and MariaDB"),
+    ("--percentile", "p50, p90, p95, p99 and p999 are always measured"),
+    ("--histogram", "the recording has every latency"),
 ];
 
 /// What somebody typed who knows sysbench.
@@ -38,7 +39,7 @@ struct Typed {
 /// counterpart among our own commands is what `plimsoll sysbench` is there for.
 pub fn answer(words: &[String]) -> Option<String> {
     let mut typed = Typed::default();
-    let mut rest = words.iter();
+    let mut rest = words.iter().peekable();
     while let Some(word) = rest.next() {
         typed.take(word, &mut rest);
     }
@@ -46,7 +47,7 @@ pub fn answer(words: &[String]) -> Option<String> {
 }
 
 impl Typed {
-    fn take<'a>(&mut self, word: &str, rest: &mut impl Iterator<Item = &'a String>) {
+    fn take<'a>(&mut self, word: &str, rest: &mut Peekable<impl Iterator<Item = &'a String>>) {
         let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value.to_owned())));
         if let Some((theirs, ours)) = COMMANDS.iter().find(|(theirs, _)| *theirs == word) {
             let is_after_workload = self.words.first().is_some_and(|first| parameters_of(first).is_ok());
@@ -56,11 +57,9 @@ impl Typed {
             self.is_sysbench = true;
             let value = value.or_else(|| rest.next().cloned()).unwrap_or_default();
             self.server.push((part, value));
-        } else if let Some((needless, has_value, why)) = NEEDLESS.iter().find(|(needless, ..)| *needless == name) {
+        } else if let Some((needless, why)) = NEEDLESS.iter().find(|(needless, _)| *needless == name) {
             self.is_sysbench = true;
-            if *has_value && value.is_none() {
-                rest.next();
-            }
+            rest.next_if(|next| value.is_none() && is_value(next));
             self.remarks.push(format!("{needless} is not needed: {why}"));
         } else {
             self.words.push(word.to_owned());

@@ -143,7 +143,7 @@ fn says_what_it_found(lab: Option<Lab>, time: &str) {
 
 #[test]
 fn a_search_says_what_it_found_on_mariadb() {
-    says_what_it_found(Lab::mariadb(), "25s");
+    says_what_it_found(Lab::mariadb(), "40s");
 }
 
 #[test]

@@ -9,11 +9,9 @@ use crate::scale::Scale;
 use crate::subject::Published;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
+use plimsoll_model::Metric;
 use plimsoll_model::number::{NOTHING, counted, fine_decimals, number, short, tick};
 use plimsoll_model::published::{Printed, PublishedKind};
-
-/// So common that its row names it beside the numbers, where there is room, so that no name is cut.
-const RATE: &str = "transactions_per_second";
 
 /// With more pairs than this, only the table has them.
 const MOST_ROWS: usize = 60;
@@ -76,6 +74,11 @@ fn table(pairs: &[Pair<'_>]) -> Table {
     Table::new(columns)
 }
 
+/// The unit of transactions per second: it says what was measured, so that a row's name need not, which would be cut.
+fn rate(of: &Printed) -> Option<&'static str> {
+    (Metric::of_name(&of.metric)? == Metric::TransactionsPerSecond).then_some("transactions/s")
+}
+
 fn unit(of: &Printed) -> String {
     of.unit.clone().unwrap_or_default()
 }
@@ -93,7 +96,7 @@ pub fn note(of: &Printed) -> String {
 
 fn drawing(pairs: &[Pair<'_>], width: f64) -> String {
     let row_name = |of: &Printed| match measured_on(of) {
-        place if width > NARROW && of.metric == RATE && !place.is_empty() => place,
+        place if width > NARROW && rate(of).is_some() && !place.is_empty() => place,
         _ => name(of),
     };
     let names: Vec<String> = pairs.iter().map(|pair| row_name(&pair.of.printed)).collect();
@@ -132,10 +135,7 @@ fn marks(svg: &mut Svg, rows: &Rows, row: f64, x: &Scale, pair: &Pair<'_>, with_
     let measured = ratio * pair.printed;
     svg.line((x.at(1.0), y), (x.at(ratio), y), "line thin s1");
     rows.whisker(svg, row, x, &pair.ratio);
-    let unit = match pair.of.printed.metric.as_str() {
-        RATE => "transactions/s".to_owned(),
-        _ => unit(&pair.of.printed),
-    };
+    let unit = rate(&pair.of.printed).map_or_else(|| unit(&pair.of.printed), str::to_owned);
     let hint = |what: &str, value: String| format!("{what}: {value} {unit}");
     svg.marker((x.at(1.0), y), 4.0, 2, "printed", &hint("published", tick(pair.printed)));
     svg.dot((x.at(ratio), y), 4.0, "dot s1", &hint("measured", brief(measured)));
