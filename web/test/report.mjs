@@ -1,5 +1,5 @@
-// A report in a browser: `node web/test/report.mjs report.html`. The page must have been made with the script built in,
-// and have a chart with several lines.
+// A report in a browser: `node web/test/report.mjs report.html short.html`. The pages are of one recording, the second made
+// with --short, both with the script built in; there must be a chart with several lines.
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
@@ -7,11 +7,11 @@ import { after, afterEach, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { DESKTOP, PHONE, launch, open, seriousFindings, strangers, textOf, until } from "./browser.mjs";
 
-const file = process.argv[2];
-if (!file) {
-  throw new Error("which report? usage: report.mjs FILE");
+const files = process.argv.slice(2);
+if (files.length !== 2) {
+  throw new Error("which reports? usage: report.mjs FILE SHORT");
 }
-const url = pathToFileURL(resolve(file)).href;
+const [url, short] = files.map((file) => pathToFileURL(resolve(file)).href);
 
 let browser;
 let pages = [];
@@ -23,19 +23,21 @@ after(() => browser.close());
 afterEach(async () => {
   const opened = pages;
   pages = [];
-  for (const { page, errors, requests } of opened) {
+  for (const { page, url, errors, requests } of opened) {
     assert.deepEqual(errors, [], "nothing is logged as an error");
     assert.deepEqual(strangers(requests, url), [], "no request leaves the page");
     await page.close();
   }
 });
 
-/** Opens the report; what it logs and requests is looked at when the test is over. */
-async function folded(options) {
-  const opened = await open(browser, url, options);
-  pages.push(opened);
-  return opened.page;
+/** Opens a page; what it logs and requests is looked at when the test is over. */
+async function opened(url, options) {
+  const its = await open(browser, url, options);
+  pages.push({ ...its, url });
+  return its.page;
 }
+
+const folded = (options) => opened(url, options);
 
 /** Opens the report and all of its folds. */
 async function report(options) {
@@ -46,6 +48,12 @@ async function report(options) {
     await fold.click();
   }
   return page;
+}
+
+/** How many sheets of paper a page is printed on. */
+async function sheetsOf(page) {
+  const paper = Buffer.from(await page.pdf({ format: "A4", preferCSSPageSize: true })).toString("latin1");
+  return paper.match(/\/Type\s*\/Page\b/g)?.length;
 }
 
 /** Opens it and draws every chart, which otherwise happens when they come near. */
@@ -210,9 +218,12 @@ test("folded, it is short on the screen and has two sheets on paper", async () =
   const page = await folded();
   const height = await page.evaluate(() => document.documentElement.scrollHeight);
   assert.ok(height <= 2500, `the page is ${height} pixels high`);
-  const paper = Buffer.from(await page.pdf({ format: "A4", preferCSSPageSize: true })).toString("latin1");
-  const sheets = paper.match(/\/Type\s*\/Page\b/g)?.length;
+  const sheets = await sheetsOf(page);
   assert.ok(sheets <= 2, `it is printed on ${sheets} sheets`);
+});
+
+test("the short one has one sheet", async () => {
+  assert.equal(await sheetsOf(await opened(short)), 1);
 });
 
 test("on paper the drawings are there instead of the charts", async () => {

@@ -20,7 +20,7 @@ use crate::metadata::{self, Workspace};
 /// The threads of each program of those that run at once, unless `RUST_TEST_THREADS` says otherwise. The first is the
 /// longest, which the rest is not to wait for. Most tests wait; how many servers run, and that one test measures at a
 /// time, is seen to by the tests themselves.
-const THREADS: [usize; 3] = [10, 4, 4];
+const THREADS: [usize; 3] = [11, 4, 4];
 
 /// How long each program took when all tests ran the last time, so that the longest is started first.
 const SECONDS: &str = "test-seconds.json";

@@ -16,20 +16,24 @@ pub const STYLE: &str = include_str!("style.css");
 const MARK: &str = "<svg class=\"logo\" viewBox=\"0 0 28 16\" aria-hidden=\"true\">\
                     <circle cx=\"14\" cy=\"8\" r=\"6.5\"/><line x1=\"1\" y1=\"8\" x2=\"27\" y2=\"8\"/></svg>";
 
-/// How all sections but the first are shown.
+/// How a page is laid out.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fold {
-    /// Their heading and what they found, until they are opened.
-    Closed,
+pub(super) enum PageLayout {
+    /// Of all sections but the first there are heading and finding, until they are opened.
+    Folded,
+    /// All sections are open.
     Open,
+    /// All sections are open and printed small, so that a short document fits on one sheet of paper.
+    Sheet,
 }
 
 /// The whole file.
-pub(super) fn page(document: &Document, fold: Fold) -> String {
+pub(super) fn page(document: &Document, layout: PageLayout) -> String {
+    let class = if layout == PageLayout::Sheet { " class=\"sheet\"" } else { "" };
     let scripts = script::HASH.map_or_else(String::new, |hash| format!("; script-src '{hash}'"));
     let bundle = script::BUNDLE.map_or_else(String::new, |bundle| format!("<script>{bundle}</script>\n"));
     format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+        "<!DOCTYPE html>\n<html lang=\"en\"{class}>\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'{scripts}\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n\
@@ -37,20 +41,20 @@ pub(super) fn page(document: &Document, fold: Fold) -> String {
          <footer><p>{generated}</p></footer>\n{bundle}</body>\n</html>\n",
         title = escape(&document.title),
         figures = svg::STYLE,
-        fragment = folded_fragment(document, fold),
+        fragment = laid_out(document, layout),
         generated = escape(&document.generated),
     )
 }
 
 /// What is between the head and the foot of the page, for use in other pages.
 pub fn fragment(document: &Document) -> String {
-    folded_fragment(document, Fold::Closed)
+    laid_out(document, PageLayout::Folded)
 }
 
-fn folded_fragment(document: &Document, fold: Fold) -> String {
+fn laid_out(document: &Document, layout: PageLayout) -> String {
     let mut sections = document.sections.iter();
     let first = sections.next().map(section).unwrap_or_default();
-    let others: String = sections.map(|section| folded_section(section, fold)).collect();
+    let others: String = sections.map(|section| folded_section(section, layout)).collect();
     format!("{}<main>\n{first}{others}</main>\n", header(document))
 }
 
@@ -98,8 +102,8 @@ pub fn section(section: &Section) -> String {
     )
 }
 
-fn folded_section(section: &Section, fold: Fold) -> String {
-    let open = if fold == Fold::Open { " open=\"\"" } else { "" };
+fn folded_section(section: &Section, layout: PageLayout) -> String {
+    let open = if layout == PageLayout::Folded { "" } else { " open=\"\"" };
     format!(
         "<section id=\"{}\" class=\"folded\">\n<details{open}>\n<summary><h2>{}</h2><span class=\"found\">{}</span>\
          </summary>\n{}</details>\n</section>\n",

@@ -11,7 +11,7 @@ mod plain_style;
 pub mod script;
 mod svg;
 
-use html::Fold;
+use html::PageLayout;
 pub use html::{STYLE, fragment, section};
 
 use plimsoll_model::layout::clean;
@@ -25,6 +25,8 @@ pub enum Format<'a> {
     Html,
     /// The same with everything open, as for a printer.
     HtmlUnfolded,
+    /// The same with everything open, and printed small: a document that is short fits on one sheet of paper.
+    HtmlSheet,
     Markdown,
     Json,
     /// Every table, a line for each cell.
@@ -61,8 +63,9 @@ impl std::error::Error for NoFigure {}
 /// [`NoFigure`] if a figure is asked for that the document does not have.
 pub fn render(document: &Document, format: Format<'_>) -> Result<String, NoFigure> {
     match format {
-        Format::Html => Ok(html::page(document, Fold::Closed)),
-        Format::HtmlUnfolded => Ok(html::page(document, Fold::Open)),
+        Format::Html => Ok(html::page(document, PageLayout::Folded)),
+        Format::HtmlUnfolded => Ok(html::page(document, PageLayout::Open)),
+        Format::HtmlSheet => Ok(html::page(document, PageLayout::Sheet)),
         Format::Markdown => Ok(markdown::text(document)),
         Format::Json => Ok(json::text(document)),
         Format::Csv => Ok(csv::text(document)),

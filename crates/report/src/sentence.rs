@@ -87,7 +87,7 @@ fn several_points(run: &ShownRun<'_>, sweep: &Sweep<'_>, peak: usize) -> String 
     if let Some(unsteady) = sweep.measured(point).unsteady() {
         let (unit, at) = (sweep.unit.name(), sweep.load_text(point));
         return format!(
-            "How many {unit} the server carries at most (highest at {at}) is {unsteady}{end}{}",
+            "How many {unit} the server carries at most is {unsteady}. Most were measured at {at}{end}{}",
             limit(run, point)
         );
     }

@@ -21,9 +21,9 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use tempfile::TempDir;
 
-/// Servers that may run at once over the whole test suite. On two cores four leave little idle, since most of them are
+/// Servers that may run at once over the whole test suite. On two cores six leave little idle, since most of them are
 /// waiting for a test.
-const SLOTS: usize = 4;
+const SLOTS: usize = 6;
 /// Tests that may build lanes at once.
 const LANES: usize = 2;
 
@@ -166,7 +166,7 @@ pub fn slot() -> SlotGuard {
 /// never wait for each other. Whoever asks first is served first.
 ///
 /// # Panics
-/// If `count` is above the four servers that may run at once.
+/// If `count` is above the six servers that may run at once.
 pub fn slots(count: usize) -> SlotGuard {
     let slots = Slots { directory: lock_directory(), name: "slot", total: SLOTS };
     SlotGuard { _locks: slots.take(count), _held: Held::begin() }

@@ -1,5 +1,6 @@
 //! Plans whose trials are simulated: servers whose truth is known, with noise that is seeded.
 
+use crate::servers;
 use plimsoll_load::seed::Rng;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
@@ -151,7 +152,9 @@ pub fn run(
     let mut schedule = of(plan, prospects);
     let mut all = Vec::new();
     while let Some(trial) = schedule.next() {
-        assert_eq!(schedule.next().as_ref(), Some(&trial), "the same until it is told");
+        if all.len().is_multiple_of(stride()) {
+            assert_eq!(schedule.next().as_ref(), Some(&trial), "the same until it is told");
+        }
         let ended = EndedTrial { outcome: server(&trial), trial };
         schedule.tell(ended.clone());
         all.push(ended);
@@ -160,9 +163,14 @@ pub fn run(
     all
 }
 
+/// What decides anew is looked at after every trial, and in `make test` after every fifth.
+fn stride() -> usize {
+    if servers::all() { 1 } else { 5 }
+}
+
 /// Feeding the same outcomes again gives the same trials, wherever one goes on.
 pub fn assert_resumable(plan: &LabPlan, prospects: &Prospects, all: &[EndedTrial]) {
-    for done in 0..=all.len() {
+    for done in (0..=all.len()).step_by(stride()) {
         let mut schedule = of(plan, prospects);
         all[..done].iter().for_each(|ended| schedule.tell(ended.clone()));
         assert_eq!(schedule.next(), all.get(done).map(|ended| ended.trial.clone()), "after {done} trials");

@@ -106,7 +106,7 @@ fn simple_transactions_are_counted_alike() {
             let spec = RunSpec { protocol, connections: 6, loops: 2, limit: Limit::Events(300), ..spec(server.tcp()) };
             let conducted = account(server, spec.clone(), workload());
             assert_eq!((conducted.totals.counts.finished, conducted.totals.sent.select), (300, 300));
-            let spec = RunSpec { warmup_ns: 500_000_000, limit: Limit::Time(500_000_000), ..spec };
+            let spec = RunSpec { warmup_ns: 200_000_000, limit: Limit::Time(200_000_000), ..spec };
             let conducted = account(server, RunSpec { endpoint: server.unix(), ..spec }, workload());
             assert!(conducted.totals.counts.finished < conducted.totals.sent.commit, "warm-up is counted as sent only");
         }
@@ -140,7 +140,7 @@ fn retries_are_counted_alike_and_nothing_is_done_twice() {
         ]);
         let endpoint = plimsoll_engine::Endpoint { database: Some("d".to_owned()), ..server.unix() };
         let base = RunSpec { connections: 16, loops: 2, ..spec(endpoint) };
-        let closed = RunSpec { limit: Limit::Time(1_200_000_000), warmup_ns: 200_000_000, ..base.clone() };
+        let closed = RunSpec { limit: Limit::Time(500_000_000), warmup_ns: 100_000_000, ..base.clone() };
         let fixed = RunSpec { limit: Limit::Events(400), ..base.clone() };
         // More than is carried, so that all connections quarrel here too, however fast the machine is.
         let open = RunSpec { arrivals: Arrivals::Poisson { rate: 20_000.0 }, ..closed.clone() };

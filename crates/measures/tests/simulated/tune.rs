@@ -10,6 +10,7 @@ use plimsoll_plan::lab::space::SettingLevel;
 use plimsoll_plan::lab::space::build::{AskedSettings, SpaceHost, TodaysServer, space};
 use plimsoll_plan::lab::tune::{TuneArm, TuneObjective, TuneSampler};
 use plimsoll_schedule::tune::FoundTune;
+use plimsoll_testkit::servers;
 use plimsoll_testkit::surfaces::{FLAT, SURFACES, Surface};
 use plimsoll_testkit::tuned::{levels_of, measured, tune_plan};
 
@@ -220,7 +221,7 @@ fn nothing_unsafe_or_infeasible_is_ever_proposed() {
         let server = TodaysServer { release, machine, config: &[], connections: 200 };
         let space = space(&server, &AskedSettings::Top(16), allowed);
         let mut rng = Rng::new(5, 5, 5);
-        let plan = tune_plan(&space, 80.0, 5);
+        let plan = tune_plan(&space, if servers::all() { 80.0 } else { 40.0 }, 5);
         let all = run(&plan, &Prospects::new(), |trial| {
             let phases = measured(&Surface::new(FLAT, 1), &bare(trial), 0.1, 1).phases;
             let outcome =

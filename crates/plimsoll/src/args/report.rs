@@ -20,7 +20,7 @@ pub struct ReportArgs {
     /// For html: every section open, as for a printer; else all but the first are folded.
     #[arg(long)]
     pub print_all: bool,
-    /// One page: the answer, the main figure, the table below it, and the caveats.
+    /// One page, one sheet on paper: the answer, the main figure, the table below it, and the caveats.
     #[arg(long)]
     pub short: bool,
     /// Show all recordings of this name over time, and where their level changed: the regression view of a nightly job.

@@ -127,8 +127,8 @@ pub fn named_by_ending(path: &Path) -> Option<ReportFormat> {
 
 fn text(document: &Document, args: &ReportArgs, format: ReportFormat) -> Result<String, LabError> {
     let format = match format {
-        // A page that is short has nothing to fold.
-        ReportFormat::Html if args.print_all || args.short => Format::HtmlUnfolded,
+        ReportFormat::Html if args.short => Format::HtmlSheet,
+        ReportFormat::Html if args.print_all => Format::HtmlUnfolded,
         ReportFormat::Html => Format::Html,
         ReportFormat::Md => Format::Markdown,
         ReportFormat::Json => Format::Json,

@@ -246,6 +246,7 @@ fn a_server_far_away_is_limited_by_the_network(lab: &Lab, seconds: u32, rules: &
 }
 
 #[test]
+#[ignore = "takes half a minute; make test-all"]
 fn a_server_far_away_is_limited_by_the_network_on_mariadb() {
     let Some(lab) = Lab::mariadb_alone() else { return };
     a_server_far_away_is_limited_by_the_network(&lab, 8, &[]);
@@ -277,6 +278,7 @@ fn a_server_with_room_is_blamed_for_nothing(lab: &Lab) {
 }
 
 #[test]
+#[ignore = "wants the machine for itself; make test-all"]
 fn a_server_with_room_is_blamed_for_nothing_on_mariadb() {
     let Some(lab) = Lab::mariadb_alone() else { return };
     a_server_with_room_is_blamed_for_nothing(&lab);

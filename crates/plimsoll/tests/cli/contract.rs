@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// What holds however the server is reached.
 pub const BODIES: [fn(&Lab); 5] = [
-    prints_the_contract,
+    |lab| prints_the_contract(lab, "3s"),
     |lab| counts_retries_like_the_server(lab, "prepared"),
     |lab| counts_retries_like_the_server(lab, "text"),
     has_nulls_and_no_zeros,
@@ -293,10 +293,10 @@ fn summary_holds(lab: &Lab, done: &Done) -> Value {
     summary
 }
 
-fn prints_the_contract(lab: &Lab) {
+fn prints_the_contract(lab: &Lab, time: &str) {
     lab.up("");
     lab.does("load oltp_read_write --tables 2 --table-size 2000");
-    let done = lab.does("run oltp_read_write --connections 1,8,64 --time 3s --warmup 200ms --json");
+    let done = lab.does(&format!("run oltp_read_write --connections 1,8,64 --time {time} --warmup 200ms --json"));
     adds_up(lab, &done, &[1, 8, 64]);
 }
 
@@ -330,20 +330,20 @@ fn adds_up(lab: &Lab, done: &Done, expected: &[u64]) {
 #[test]
 fn the_summary_is_the_contract_on_mariadb() {
     let Some(lab) = Lab::mariadb() else { return };
-    prints_the_contract(&lab);
+    prints_the_contract(&lab, "1s");
 }
 
 #[test]
 #[ignore = "over TLS the same is tested on MySQL; make test-all"]
 fn the_summary_is_the_contract_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
-    prints_the_contract(&lab);
+    prints_the_contract(&lab, "3s");
 }
 
 fn counts_retries_like_the_server(lab: &Lab, protocol: &str) {
     lab.up("");
     lab.does("load oltp_read_write --table-size 12");
-    let run = "run oltp_read_write --connections 32 --time 3s --rand-type uniform --range-size 5 --json";
+    let run = "run oltp_read_write --connections 32 --time 1s --rand-type uniform --range-size 5 --json";
     let summary = summary_holds(lab, &lab.does(&format!("{run} --protocol {protocol}")));
     let point = &summary["points"][0];
     let deadlocks = point["errors"].get("1213").map_or(0, count);

@@ -474,7 +474,7 @@ fn a_browser_finds_its_way() {
         return skip("no script was built in; run scripts/build-web and build again");
     }
     let (running, _) = begins(&lab, "browsed", 40, 20);
-    in_browser("dashboard.mjs", &dashboard.url);
+    in_browser("dashboard.mjs", &[&dashboard.url]);
     running.signal(Signal::INT);
     running.end().exits(130);
 }

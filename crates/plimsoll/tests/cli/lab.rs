@@ -67,7 +67,7 @@ impl Lab {
     }
 }
 
-const GRID: &str = "[load]\nconnections = [1, 2]\n[trials]\nrounds = 2\nwarmup = \"0s\"\nmeasure = \"1s\"\n\
+const GRID: &str = "[load]\nconnections = [1, 2]\n[trials]\nrounds = 2\nwarmup = \"0s\"\nmeasure = \"500ms\"\n\
                     checksums = true\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n\
                     config = { innodb_flush_log_at_trx_commit = 2 }\n";
 

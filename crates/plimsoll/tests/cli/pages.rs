@@ -23,11 +23,11 @@ pub fn no_browser() -> Option<&'static str> {
     needed.into_iter().find(|(is_there, _)| !is_there).map(|(_, reason)| reason)
 }
 
-/// Runs a test of `web/test` on a page, which may be a file or an address.
+/// Runs a test of `web/test` on pages, which may be files or addresses.
 #[track_caller]
-pub fn in_browser(test: &str, page: &str) {
+pub fn in_browser(test: &str, pages: &[&str]) {
     let mut command = Command::new("node");
-    command.arg(web().join("test").join(test)).arg(page);
+    command.arg(web().join("test").join(test)).args(pages);
     begin(command).end_within(LONGEST).exits(0);
 }
 
@@ -46,7 +46,10 @@ fn a_report_works_in_a_browser() {
     let Some(lab) = Lab::mariadb() else { return };
     lab.does(&format!("{SMALL} --out {}", lab.home().join("out").display()));
     let recording = lab.recordings().pop().expect("quickstart leaves a recording");
-    let page = lab.home().join("page.html");
-    lab.does(&format!("report {} -o {}", recording.display(), page.display()));
-    in_browser("report.mjs", &page.display().to_string());
+    let page = |name: &str, options: &str| {
+        let page = lab.home().join(name).display().to_string();
+        lab.does(&format!("report {} -o {page} {options}", recording.display()));
+        page
+    };
+    in_browser("report.mjs", &[&page("page.html", ""), &page("short.html", "--short")]);
 }

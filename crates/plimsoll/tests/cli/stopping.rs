@@ -164,7 +164,9 @@ fn a_pilot_of_flips_has_three_rounds_of_blocks() {
     let short = FLIPS.replace("block = \"1s\"", "block = \"500ms\"");
     let plan = lab.plan("flipped-pilot", &format!("{SLEEPING}{TRIALS}{short}{VARIANTS}"));
     let done = lab.does(&format!("lab {} --pilot --json", plan.display()));
-    assert_eq!(done.json()["trials"]["done"], 12, "{done}");
+    // On a busy machine a flip may seem to carry over, and as many rounds with restarts follow.
+    let trials = if done.err.contains("/restarted") { 18 } else { 12 };
+    assert_eq!(done.json()["trials"]["done"], trials, "{done}");
     assert!(done.err.contains("  12 rounds, about "), "{done}");
 }
 

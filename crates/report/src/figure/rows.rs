@@ -1,4 +1,4 @@
-//! Rows of horizontal bars: names at the left if there is room, otherwise above their bars.
+//! Rows of horizontal bars: names at the left if all have room there, otherwise above their bars.
 
 use super::CAP;
 use super::label::{LINE, shortened, widest};
@@ -14,7 +14,7 @@ const BAR: f64 = 15.0;
 /// From the axis to a name that stands above its bar, so that the axis is not interrupted.
 const BESIDE_AXIS: f64 = 5.0;
 
-/// The largest part of the width that a name may take.
+/// The largest part of the width that names may take beside bars.
 const MOST_OF_NAMES: f64 = 0.36;
 
 /// Where the rows of a figure lie.
@@ -31,9 +31,9 @@ pub(crate) struct Rows {
 impl Rows {
     /// In a figure of this width, from `top` on, with room for labels of `labels` pixels right of the bars.
     pub fn new<'a>(width: f64, names: impl IntoIterator<Item = &'a str>, labels: f64, top: f64) -> Rows {
-        let names_above = width <= NARROW;
-        let name = 1.06 * widest(names).min(MOST_OF_NAMES * width) + 16.0;
-        let (left, pitch) = if names_above { (6.0, BAR + LINE + 8.0) } else { (name, BAR + 9.0) };
+        let widest = widest(names);
+        let names_above = width <= NARROW || widest > MOST_OF_NAMES * width;
+        let (left, pitch) = if names_above { (6.0, BAR + LINE + 8.0) } else { (1.06 * widest + 16.0, BAR + 9.0) };
         Rows { left, right: width - 8.0 - labels, top, pitch, names_above, width }
     }
 
@@ -105,7 +105,7 @@ impl Rows {
 
     /// Vertical rules from the first row to `bottom`, with their labels below; to be drawn before the rows.
     pub fn axis(&self, svg: &mut Svg, x: &Scale, bottom: f64) {
-        let steps = if self.names_above { 3 } else { 6 };
+        let steps = if self.width <= NARROW { 3 } else { 6 };
         let ticks: Vec<(f64, String)> = x.ticks(steps).into_iter().map(|value| (x.at(value), tick(value))).collect();
         for (at, _) in &ticks {
             svg.line((*at, self.top), (*at, bottom), "grid");
