@@ -228,7 +228,8 @@ fn what_a_kill_leaves_is_removed_by_clean() {
 fn every_test_mode_is_measured_and_verified() {
     let bench = Bench::new();
     for mode in ["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"] {
-        let done = bench.does(&format!("--test {mode} --size 8M --files 2 --threads 2 --time 2s --verify --json"));
+        let done =
+            bench.does(&format!("--test {mode} --size 8M --files 2 --threads 2 --rate 500 --time 2s --verify --json"));
         let summary = done.json();
         let [probe] = probes(&summary) else { panic!("one measurement: {summary}") };
         assert_eq!((&summary["suite"], &probe["error"]), (&"test".into(), &Value::Null), "{mode}");

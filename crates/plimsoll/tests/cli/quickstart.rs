@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SMALL: &str = "quickstart --time 1s --rounds 1 --connections 1,2,4 --table-size 2000";
+const SMALL: &str = "quickstart --time 500ms --rounds 1 --connections 1,2,4 --table-size 2000";
 
 /// The report, whose path is the last line of the output.
 fn report(done: &Done) -> PathBuf {

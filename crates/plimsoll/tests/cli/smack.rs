@@ -92,7 +92,7 @@ fn updated(lab: &Lab) -> u64 {
 #[test]
 fn smack_counts_every_query_on_mariadb() {
     let Some(lab) = Lab::mariadb() else { return };
-    as_the_articles_ran_them(&lab, &["innodb", "myisam", "aria"], 100);
+    as_the_articles_ran_them(&lab, &["innodb", "myisam", "aria"], 40);
 }
 
 #[test]

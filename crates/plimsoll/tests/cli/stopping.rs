@@ -148,7 +148,7 @@ fn a_pilot_says_what_its_plan_would_show_on_mariadb() {
     let plan = lab.plan(
         "pilot",
         "[workload]\nkind = \"oltp_point_select\"\ntables = 1\ntable_size = 1000\n\
-        [load]\nconnections = 2\n[trials]\nrestore = \"once\"\nwarmup = \"0s\"\nmeasure = \"500ms\"\nrounds = 50\n\
+        [load]\nconnections = 2\n[trials]\nrestore = \"once\"\nwarmup = \"0s\"\nmeasure = \"200ms\"\nrounds = 50\n\
         [[variant]]\nname = \"one\"\n[[variant]]\nname = \"other\"\n",
     );
     let done = lab.does(&format!("lab {} --pilot --json", plan.display()));
