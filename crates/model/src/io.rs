@@ -260,6 +260,10 @@ impl Prediction {
         Prediction { low: None, high: rate }
     }
 
+    pub fn contains(self, reached: f64) -> bool {
+        self.low.is_none_or(|low| low <= reached) && reached <= self.high
+    }
+
     /// `3,540 to 5,270`, `at most 5,270`.
     pub fn in_words(self) -> String {
         let high = three_digits(self.high);

@@ -163,14 +163,14 @@ pub fn run(
     all
 }
 
-/// What decides anew is looked at after every trial, and in `make test` after every fifth.
+/// What a schedule decides is looked at after every trial, and in `make test` after every fifth.
 fn stride() -> usize {
     if servers::all() { 1 } else { 5 }
 }
 
 /// Feeding the same outcomes again gives the same trials, wherever one goes on.
 pub fn assert_resumable(plan: &LabPlan, prospects: &Prospects, all: &[EndedTrial]) {
-    for done in (0..=all.len()).step_by(stride()) {
+    for done in (0..all.len()).step_by(stride()).chain([all.len()]) {
         let mut schedule = of(plan, prospects);
         all[..done].iter().for_each(|ended| schedule.tell(ended.clone()));
         assert_eq!(schedule.next(), all.get(done).map(|ended| ended.trial.clone()), "after {done} trials");

@@ -152,14 +152,16 @@ fn bar(svg: &mut Svg, rows: &Rows, row: f64, x: &Scale, cell: &Cell<'_>, unit: &
             rows.whisker(svg, row, x, &cell.value);
             end = x.at(cell.value.ends().1.unwrap_or(value).max(value)).min(rows.right);
             let (number, change) = (short(value), cell.change.map(signed_percent).unwrap_or_default());
-            let width = 24.0 + width_of(&number) + width_of(&change);
+            // Heavy digits are wider.
+            let of_number = 1.15 * width_of(&number);
+            let width = 24.0 + of_number + width_of(&change);
             // Behind its bar, unless the mark of the printed number stands there.
             let mark = cell.published.map(|published| x.at(published));
             end = mark.filter(|mark| (end - 6.0..end + width).contains(mark)).unwrap_or(end);
             let y = rows.middle(row) + 4.0;
             svg.text((end + 9.0, y), Anchor::Start, "strong", &number);
             if cell.change.is_some() {
-                svg.text((end + 16.0 + width_of(&number), y), Anchor::Start, "tick", &change);
+                svg.text((end + 16.0 + of_number, y), Anchor::Start, "tick", &change);
             }
         }
         None => rows.empty(svg, row, end),

@@ -126,14 +126,18 @@ fn validation(summary: &IoSummary) -> Option<Section> {
     let note = "What the probes predict beside what a private server on the same directory reached. No intervals: one run each. \
                 Commits are predicted by committers that work as sessions do, page reads by the storage alone.";
     let table = Block::table("validation", tables::validation(summary)?, [note.to_owned()]);
-    Section::of("validation", "Predicted and reached", vec![table])
+    let known = summary.validation.iter().filter_map(|row| Some((row.prediction()?, row.reached?)));
+    let holding = known.filter(|(predicted, reached)| predicted.contains(*reached)).count();
+    let all = counted(summary.validation.len() as f64, "prediction");
+    Some(Section::of("validation", "Predicted and reached", vec![table])?.found(format!("{holding} of {all} held")))
 }
 
 fn published(summary: &IoSummary) -> Option<Section> {
     let note =
         "In the format of the document that was repeated, which prints no intervals. Its hardware was different.";
     let table = Block::table("published", tables::published(summary)?, [note.to_owned()]);
-    Section::of("published", "Published and measured", vec![table])
+    let found = counted(summary.published.len() as f64, "published number");
+    Some(Section::of("published", "Published and measured", vec![table])?.found(found))
 }
 
 fn probes(summary: &IoSummary) -> Option<Section> {

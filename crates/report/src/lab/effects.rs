@@ -6,7 +6,7 @@ use super::tables;
 use crate::comparison::verdict;
 use crate::document::{Block, Figure, Item, Section};
 use crate::figure::{cpu_split, looks};
-use crate::found::tallied;
+use crate::found::{span, tallied};
 use crate::section::left_out;
 use crate::subject::{Recorded, Trial};
 use plimsoll_model::comparison::{Design, unlike_in_words};
@@ -84,11 +84,9 @@ pub fn cpu(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     let caption = [caption.to_owned()].into_iter().chain(left_out(shown.len(), all.len())).collect::<Vec<_>>();
     let split = cpu_split::draw("cpu", &shown, &caption.join(" "));
     let split = split.map(|figure| Figure { table: cpu_split::table(&all), ..figure });
-    Section::of(
-        "cpu",
-        "Host CPU",
-        split.into_iter().chain(more_cpus::figure(recorded, summary)).map(Block::Figure).collect(),
-    )
+    let blocks = split.into_iter().chain(more_cpus::figure(recorded, summary)).map(Block::Figure).collect();
+    let busy = span(all.iter().filter_map(|(_, host)| Some(100.0 * host.as_ref()?.busy)));
+    Some(Section::of("cpu", "Host CPU", blocks)?.found(busy.map_or(String::new(), |busy| format!("{busy} % busy"))))
 }
 
 /// The mean over the trials that have these shares.

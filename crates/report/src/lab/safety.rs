@@ -7,7 +7,7 @@ use crate::subject::{Recorded, Trial};
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::durability::{Class, Risks};
 use plimsoll_model::lab::{LabSummary, Verification, VerificationVerdict};
-use plimsoll_model::number::NOTHING;
+use plimsoll_model::number::{NOTHING, counted};
 use std::collections::BTreeSet;
 
 /// More labels than this are counted instead of named.
@@ -30,13 +30,19 @@ pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
         blocks.push(Block::table("settings", settings::table(&first.settings), []));
     }
     let (risks, fingerprint) = (risks(recorded, summary), fingerprint(recorded, summary));
+    let cost = match risks.len() {
+        0 => Class::D0.words().to_owned(),
+        some => format!("{} in safety", counted(some as f64, "cost")),
+    };
     if fingerprint.is_some() || !risks.is_empty() {
         blocks.push(Block::subheading("What they cost in safety"));
         blocks.extend((!risks.is_empty()).then_some(Block::List(risks)));
         blocks.extend(fingerprint);
     }
-    let differing = verified.iter().filter(|of| differs(of)).count();
-    let found = if verified.is_empty() { String::new() } else { settings::told(verified.len(), differing) };
+    let found = match verified.len() {
+        0 => cost,
+        all => settings::told(all, verified.iter().filter(|of| differs(of)).count()),
+    };
     Some(Section::of("settings", "Settings in effect", blocks)?.found(found))
 }
 

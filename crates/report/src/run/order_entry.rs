@@ -4,6 +4,7 @@ use crate::document::{Block, Item, Section};
 use crate::order_entry::{self, audit, backlog, cost, new_orders, retries, skew, transactions};
 use crate::run_view::ShownRun;
 use plimsoll_model::layout::sentence;
+use plimsoll_model::number::short;
 use plimsoll_model::summary::{OrderEntry, Point};
 
 /// `None` for other workloads.
@@ -28,7 +29,9 @@ pub(super) fn section(run: &ShownRun<'_>) -> Option<Section> {
         blocks.push(Block::subheading("Notes"));
         blocks.push(Block::List(entry.notes.iter().map(Item::of).collect()));
     }
-    Section::of("order-entry", "Order entry", blocks)
+    let found = order_entry::new_order_p90(point);
+    let found = found.map_or(String::new(), |p90| format!("90 % of all new orders took at most {} ms", short(p90)));
+    Some(Section::of("order-entry", "Order entry", blocks)?.found(found))
 }
 
 const AUDIT_REMARK: &str = "What was drawn, against the ranges of clause 9.2.2.5 and the minimum shares of clause 5.2.3. Too \

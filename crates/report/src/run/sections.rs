@@ -130,10 +130,11 @@ pub(super) fn scaling(run: &ShownRun<'_>) -> Option<Section> {
 pub(super) fn original(run: &ShownRun<'_>) -> Option<Section> {
     let listings = run.summary.points.iter().filter_map(|point| point.original_listing.as_deref());
     let mut blocks: Vec<Block> = listings.map(|listing| Block::Listing(aligned(listing))).collect();
+    let found = counted(blocks.len() as f64, "listing");
     if !blocks.is_empty() {
         blocks.push(Block::remark(points::ORIGINAL_REMARK));
     }
-    Section::of("original", "As the original prints it", blocks)
+    Some(Section::of("original", "As the original prints it", blocks)?.found(found))
 }
 
 pub(super) fn limit(run: &ShownRun<'_>) -> Option<Section> {

@@ -1,6 +1,7 @@
 //! What it cost a server to have little memory: faults, swapping, pages that were evicted and read again.
 
 use crate::document::{Block, Section};
+use crate::found::span;
 use crate::interval::Measured;
 use crate::subject::{MemoryRates, Trial};
 use crate::table::{Column, Table};
@@ -37,7 +38,10 @@ pub fn section(groups: &[(String, Vec<&Trial>)]) -> Option<Section> {
     let remark = "Faults of the server that waited for a device; swapping of the whole host; pages of the server and \
                   of its page cache that had been evicted and were read again, and how often its memory was at its \
                   limit.";
-    Section::of("memory", "Memory", vec![Block::table("memory", table, [remark.to_owned()])])
+    let faults =
+        span(groups.iter().filter_map(|(_, trials)| mean(trials.iter().filter_map(|trial| trial.memory.major_faults))));
+    let found = faults.map_or(String::new(), |faults| format!("{faults} major faults per second"));
+    Some(Section::of("memory", "Memory", vec![Block::table("memory", table, [remark.to_owned()])])?.found(found))
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

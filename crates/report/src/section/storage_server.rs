@@ -3,6 +3,7 @@
 
 use super::label;
 use crate::document::{Block, Section};
+use crate::found::span;
 use crate::subject::{Recorded, Trial};
 use crate::table::{Column, Table};
 use plimsoll_model::diagnosis::{Cost, StorageUse};
@@ -41,7 +42,9 @@ pub fn of(used: &[Used]) -> Option<Section> {
         let programs = of.ended.join(", ");
         Block::remark(format!("{label}: {programs} ended during the measurement; what they used is not known."))
     }));
-    Section::of("storage-server", "The storage server", blocks)
+    let busy = span(used.iter().filter_map(|(_, of, _)| Some(100.0 * of.disk_busy?)));
+    let found = busy.map_or(String::new(), |busy| format!("its disk was busy {busy} % of the time"));
+    Some(Section::of("storage-server", "The storage server", blocks)?.found(found))
 }
 
 /// The mean over several rounds of what each knows.
