@@ -120,8 +120,8 @@ fn is_shown_live(dashboard: &Dashboard, recording: &Path) -> bool {
 }
 
 /// `name` is what recordings are called.
-fn says_what_it_found(lab: &Lab, workload: &str, name: &str) {
-    let line = format!("tune {workload} --top 3 --keep p99<60s --seed 5 --json");
+fn says_what_it_found(lab: &Lab, load: &str, name: &str) {
+    let line = format!("tune {load} --top 3 --keep p99<60s --seed 5 --json");
     let (dashboard, mut running) = (Dashboard::over(lab.home(), "127.0.0.1:0"), lab.begins(&line));
     running.wait_for("a live page with the search", || {
         lab.recordings().iter().any(|path| is_shown_live(&dashboard, path))
@@ -141,7 +141,8 @@ fn says_what_it_found(lab: &Lab, workload: &str, name: &str) {
     let page = fs::read_to_string(recording.join("report.html")).expect("a page");
     assert!(page.contains("The search") && page.contains("better than today’s configuration by"));
     let again = lab.does(&format!("report {name} --format md -o -")).out;
-    assert!(again.contains("plimsoll tune --workload"), "{again}");
+    let workload = load.split_whitespace().nth(1).expect("--workload and its value");
+    assert!(again.contains(&format!("plimsoll tune --workload {workload} --time")), "{again}");
     lab.leaves_nothing();
 }
 

@@ -9,7 +9,7 @@ use crate::terminal::{BOLD, TextLook, rows};
 use plimsoll_model::comparison::{Design, Verdict};
 use plimsoll_model::io_comparison::{IoComparison, ProbeChange, ProbePair, SheetPair, SheetValue};
 use plimsoll_model::layout::{aligned, clean};
-use plimsoll_model::number::{NOTHING, number, short};
+use plimsoll_model::number::{NOTHING, counted, number, short};
 
 /// The sentence, the sheets, the probes, then what else differs and the caveats; ends with a line break. With `colour`,
 /// the sentence is bold and heads are dim; nothing else differs.
@@ -41,10 +41,13 @@ pub fn document(comparison: &IoComparison, generated: &str) -> Document {
     }
     let differences = differences_table(&a.name, &b.name, &comparison.differences);
     let sheets = (!comparison.sheet.is_empty()).then(|| Block::table("sheet", sheet(comparison), []));
+    let compared = counted(comparison.probes.len() as f64, "probe");
+    let differing = counted(comparison.differences.len() as f64, "difference");
+    let found = |section: Option<Section>, found: String| section.map(|section| section.found(found));
     let sections = [
         Section::of("sheet", "The sheets", sheets.into_iter().collect()),
-        Section::of("probes", "Probes", measured),
-        Section::of("differences", "What else differs", differences.into_iter().collect()),
+        found(Section::of("probes", "Probes", measured), compared),
+        found(Section::of("differences", "What else differs", differences.into_iter().collect()), differing),
         caveats::section(&comparison.caveats, None, &[]),
     ];
     Document {

@@ -126,10 +126,10 @@ fn validation(summary: &IoSummary) -> Option<Section> {
     let note = "What the probes predict beside what a private server on the same directory reached. No intervals: one run each. \
                 Commits are predicted by committers that work as sessions do, page reads by the storage alone.";
     let table = Block::table("validation", tables::validation(summary)?, [note.to_owned()]);
-    let known = summary.validation.iter().filter_map(|row| Some((row.prediction()?, row.reached?)));
-    let holding = known.filter(|(predicted, reached)| predicted.contains(*reached)).count();
-    let all = counted(summary.validation.len() as f64, "prediction");
-    Some(Section::of("validation", "Predicted and reached", vec![table])?.found(format!("{holding} of {all} held")))
+    let known = summary.validation.iter().filter_map(|row| Some(row.prediction()?.contains(row.reached?)));
+    let (held, all) = known.fold((0, 0), |(held, all), holds| (held + usize::from(holds), all + 1));
+    let all = counted(f64::from(all), "prediction");
+    Some(Section::of("validation", "Predicted and reached", vec![table])?.found(format!("{held} of {all} held")))
 }
 
 fn published(summary: &IoSummary) -> Option<Section> {
